@@ -143,7 +143,7 @@ def _check_syntax(path: Path) -> None:
 def _imported(path: Path) -> ModuleType:
     """Import the module of a file; raises BookError, with the reason, if it fails."""
     try:
-        return names.imported(path.stem)
+        return names.import_outside(path.stem)
     except BookError as error:
         cause = error.__cause__
         if cause is None:
@@ -512,7 +512,7 @@ def written(
         matrix=matrix(name, columns).html,
         code=escape(remedy.path.read_text(encoding="utf-8")),
     )
-    with project.whole(path) as part:
+    with project.written_whole(path) as part:
         part.write_text(content, encoding="utf-8")
     return sentences
 

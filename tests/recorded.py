@@ -10,6 +10,7 @@ from claimbook.records import Record
 
 EPOCHS = (0, 10, 20, 30)
 INFO = {"device": "cpu", "device_name": "a processor", "matmul": "torch"}
+INFO |= {"torch": "2", "python": "3", "members_together": 1}
 
 
 def result(one, seed, *, loss=1.0, kept=None, info=(), more=(), epochs=EPOCHS, **parts):

@@ -142,7 +142,8 @@ def test_a_default_that_changes_changes_the_key(monkeypatch):
     )
     assert keys(plain) == keys(double)
     filled = {"loss/stablemax_cross_entropy": {"dtype": "float32"}}
-    monkeypatch.setitem(canonical._tables("defaults"), "filled", filled)
+    tables = canonical._tables("defaults", project.home())
+    monkeypatch.setitem(tables, "filled", filled)
     plain, single, double = (replace(one) for one in (plain, single, double))
     before = keys(double)
     assert keys(plain) == keys(single) != before

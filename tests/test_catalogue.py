@@ -15,7 +15,7 @@ from book import order
 from book._ext import catalogue
 from book._ext.entries import Entry, entries
 from claimbook import papers, records
-from claimbook.claims.verdict import FEW, WORDS, look
+from claimbook.claims.verdict import FEW, WORDS, css_classes
 from claimbook.project import CLAIMS_MIME, home, paper_titles
 
 STATIC = Path(__file__).parents[1] / "book" / "_static"
@@ -83,7 +83,7 @@ def test_every_verdict_has_a_look_a_badge_and_a_place_in_the_legend():
     legend = {name for look in known for name in look.split()}
     every = [w + few + size for w in WORDS for few in FEW for size in ("", ", small")]
     for verdict in [*every, "not run"]:
-        for name in look(verdict).split():
+        for name in css_classes(verdict).split():
             assert name in legend and drawn(STYLES, name), verdict
             assert name == "idle" or drawn(BADGES, name), verdict
 

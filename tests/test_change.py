@@ -27,12 +27,15 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("optimizer.lr", "'optimizer.lr' is no setting: write a name and a value, as"),
-        ("=3", "'=3' is no setting"),
+        (
+            "optimizer.lr",
+            "'optimizer.lr' is not a setting: write a name and a value, as",
+        ),
+        ("=3", "'=3' is not a setting"),
         (
             "dataset.operation=a*a + b",
-            "'+' is no setting: write a name and a value, as in optimizer.lr=0.02, and "
-            "a value that has blanks in quotes, as in dataset.operation='a*a + b'",
+            "'+' is not a setting: write a name and a value, as in optimizer.lr=0.02, "
+            "and a value that has blanks in quotes, as in dataset.operation='a*a + b'",
         ),
         ("optimizer.lr='0.02", "cannot be read: No closing quotation"),
         ("  ", "no setting is given: write one as in optimizer.lr=0.02"),
@@ -49,6 +52,7 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ("optimizer.lr=1e999", "optimizer.lr cannot be inf: give a finite number"),
         ("optimizer.lr=-1", "optimizer.lr cannot be -1: give a number of at least 0"),
         ("optimizer.betas=0.9", "write several, as in optimizer.betas=(0.9,0.999)"),
+        ("model.widths=()", "write several, as in model.widths=(16,)"),
         ("optimizer.betas=(0.9,1)", "cannot be 1: give a number of at most 0.999999"),
         ("epochs=20.5", "epochs cannot be 20.5: it is 30 in the book, so give a whole"),
         (

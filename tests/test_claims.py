@@ -6,11 +6,17 @@ from datetime import date
 
 import pandas as pd
 import pytest
-import yaml
 from pandas import Series
 
 from claimbook import claims, evidence, project, tables
-from claimbook.claims.verdict import Row, digest, is_few, look, outcome
+from claimbook.claims.verdict import (
+    Claim,
+    css_classes,
+    digest,
+    entry_fields,
+    is_few,
+    outcome,
+)
 from claimbook.errors import PageError, UnknownName
 from claimbook.evidence import Run, reading, words
 from claimbook.experiment import Arm, Experiment, Spec
@@ -44,7 +50,7 @@ def at_scale(record, scale):
 
 def row(**rest):
     told = {"says": "it is so", "where": "Section 1", "registered": date(2026, 1, 2)}
-    return Row(**{"id": "r", "tested": "s"} | told | rest)
+    return Claim(**{"id": "r", "tested": "s"} | told | rest)
 
 
 def judged(found, **rest):
@@ -69,7 +75,7 @@ def test_verdicts():
     ):
         found = row(held=held, n=n, scale=scale)
         found = replace(found, tried=verdict == "cannot tell")
-        assert (found.verdict, look(verdict)) == (verdict, shown)
+        assert (found.verdict, css_classes(verdict)) == (verdict, shown)
         assert outcome(verdict) == shown.split()[0]
         assert is_few(verdict) == (0 < n < 3 and scale != "smoke")
         assert found.holds == (scale != "smoke" and 0 < n == held)
@@ -87,7 +93,7 @@ def test_a_claim_is_judged_by_seed_and_no_stronger_than_its_weakest_record(recor
     found = judged((run, values), at_most=40, show="{:.1f}")
     assert (found.ours, found.interval) == ("30.0", "10.0 to never")
     assert (found.n, found.held, found.scale, found.why) == (3, 2, "paper", "")
-    assert found.to_json()["runs"] == ("prieto2025/fig06b|plain",)
+    assert found.as_plain()["runs"] == ("prieto2025/fig06b|plain",)
     one = judged((run, {0: 0.5}), below=1, show="{:.0%}")
     assert (one.ours, one.interval) == ("50\N{NO-BREAK SPACE}%", "—")
     assert one.why == "the plain one (2 of 3 seeds, 1.5 min each)"
@@ -184,7 +190,7 @@ def test_what_nobody_ran_is_not_what_no_run_can_test(record):
         ({run: NOTHING}, {"order": True}, "cannot tell", "no seed can test it"),
         (([run, absent], NOTHING), {"above": 0}, "not run", "—"),
         ({run: NOTHING, absent: THREE}, {"order": True}, "not run", "—"),
-        (None, {"run": False}, "not run", "—"),
+        (None, {"is_run": False}, "not run", "—"),
     ):
         one = judged(found, **rest)
         assert (one.verdict, one.ours) == (verdict, ours)
@@ -221,13 +227,13 @@ def test_a_run_of_full_size_that_was_trained_for_less_time_says_so(record):
     ):
         found = judged((Run(one, "plain"), values), above=0)
         assert (found.verdict, found.shorter) == (verdict, shorter)
-    assert look("holds, shorter") == "holds small"
+    assert css_classes("holds, shorter") == "holds small"
 
 
 def test_a_result_is_told_as_a_sentence_with_its_value(record):
     run, reads = Run(record, "plain"), "it grows {} times"
     one = judged((run, THREE), above=0, reads=reads, never="it never grows")
-    assert (one.sentence, one.to_json()["reads"]) == ("it grows 2 times",) * 2
+    assert (one.sentence, one.as_plain()["reads"]) == ("it grows 2 times",) * 2
     never = Series(math.inf, [0, 1, 2])
     one = judged((run, never), above=0, reads=reads, never="it never grows")
     assert one.sentence == "it never grows"
@@ -260,13 +266,13 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     assert "Less than the paper's: width 8" in sheet.box().text
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
-    exact.add(row(run=False), None)
+    exact.add(row(is_run=False), None)
     told = exact.box().text.splitlines()
     assert told[0] == "mixed true in 1 of 2 cases: “it is so”."
     assert told[1] == (
         "Of the 2 claims of this page 1 holds in some runs only, 1 is not run"
     )
-    exact.add(row(run=False, main=True), None)  # a page has one main claim
+    exact.add(row(is_run=False, main=True), None)  # a page has one main claim
     with pytest.raises(ValueError, match="too many"):
         exact.box()
 
@@ -315,7 +321,7 @@ def test_a_page_with_one_smoke_record_judges_nothing(record):
     sheet.add(row(above=0, main=True), (Run(record, "plain"), {0: 1.0}))
     sheet.add(row(above=0), (Run(small, "plain"), {0: 1.0}))
     sheet.add(row(exact=True), ("so", 1, 1))
-    sheet.add(row(run=False), None)
+    sheet.add(row(is_run=False), None)
     closing, box = sheet.closing(), sheet.box()
     carried = closing.beside[claims.MIME]
     verdicts = {claim["verdict"] for claim in carried["claims"]}
@@ -414,21 +420,15 @@ def test_a_wrong_key_of_a_claim_is_told_with_its_place(registered, old, new, sai
     assert said in str(caught.value)
 
 
-class Once(yaml.SafeLoader):
-    """Refuses a key that is there twice, of which YAML would keep the last."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [key.value for key, _ in node.value if key.value != "<<"]
-        assert len(keys) == len({*keys}), f"{node.start_mark}: a key twice"
-        return super().construct_mapping(node, deep)
-
-
 def test_every_claim_of_the_book_could_fail():
     for path in (project.home() / "book").glob("*/claims.yaml"):
-        for page, entries in yaml.load(path.read_text(encoding="utf-8"), Once).items():
+        for page, entries in project.read_yaml(path).items():
             for key, entry in entries.items():
-                one, where = Row(id=key, **entry), f"{key} of {page}"
+                where = f"{key} of {page}"
+                one = Claim(
+                    id=key, **entry_fields(f"{path.parent.name}/{page}", key, entry)
+                )
                 assert bool(one.says) == bool(one.where), where
-                tests = one.bounds or one.order or one.exact or not one.run
+                tests = one.bounds or one.order or one.exact or not one.is_run
                 assert tests or not one.says, f"{where} could not fail: give it a bound"
                 assert all({*was} == {"planned", "gives", "reason"} for was in one.was)

@@ -119,13 +119,15 @@ def test_wrong_calls(grokbook, tmp_path):
         sentence(grokbook(*words), 2, *parts)
     for words, part in (
         (["merge"], "required: FOLDER"),
-        ([], "required: command"),
-        (["run", NAME, "--time-budget", "soon"], "'soon' is no time: write seconds"),
-        (["run", NAME, "--time-budget", "nan"], "'nan' is no time: write seconds"),
-        (["run", NAME, "--time-budget=-1"], "'-1' is no time: write seconds"),
-        (["run", NAME, "--seeds", "1,x"], "'1,x' is no list of seeds: write whole"),
-        (["run", NAME, "--processes", "two"], "'two' is no number of processes"),
-        (["run", NAME, "--processes=-1"], "'-1' is no number of processes: write 0"),
+        ([], "name a command: list, run, merge, status"),
+        (["--version", "x"], "invalid choice: 'x'"),
+        (["--version", "list"], "--version stands alone"),
+        (["run", NAME, "--time-budget", "soon"], "'soon' is not a time: write seconds"),
+        (["run", NAME, "--time-budget", "nan"], "'nan' is not a time: write seconds"),
+        (["run", NAME, "--time-budget=-1"], "'-1' is not a time: write seconds"),
+        (["run", NAME, "--seeds", "1,x"], "'1,x' is not a list of seeds: write whole"),
+        (["run", NAME, "--processes", "two"], "'two' is not a number of processes"),
+        (["run", NAME, "--processes=-1"], "'-1' is not a number of processes: write 0"),
         ([*RUN, "--out", "a\0b"], "has NUL or is not in UTF-8"),
         (["merge", "\udcff"], "has NUL or is not in UTF-8"),
         ([*RUN, "--out", ""], "'' is empty"),
@@ -250,7 +252,7 @@ def test_another_setting_is_trained_into_no_record_of_the_book(
         sentence(refused, 1, "leave out --record, or name another folder with --out")
     wrong = grokbook(*RUN, "--set", "optimizer.rate=0.2")
     sentence(wrong, 2, "unknown setting 'optimizer.rate': use one of optimizer.lr, ")
-    sentence(grokbook(*RUN, "--set", "lr"), 1, "'lr' is no setting")
+    sentence(grokbook(*RUN, "--set", "lr"), 1, "'lr' is not a setting")
     network = grokbook(*RUN, "--set", "model.positions=3")
     sentence(network, 1, "arm 'a': network 'mlp' with classes=")
     assert not [*tmp_path.rglob("*.parquet")]

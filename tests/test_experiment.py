@@ -9,7 +9,7 @@ from helpers import ENCODER, arm
 
 from claimbook import names, papers
 from claimbook.engine import build
-from claimbook.experiment import LOOKS, SCALES, Arm, Spec
+from claimbook.experiment import NOT_TRAINED, SCALES, Arm, Spec
 from claimbook.papers import END, Registry, Size, experiment, row, shared, shrink
 
 CHANGES = {"name": "other", "dataset": Spec("modular", p=13), "model": ENCODER}
@@ -61,8 +61,8 @@ def test_identities_change_exactly_when_they_must():
     hashes = {plain.hash(), *(one.hash() for one in changed.values())}
     assert len(hashes) == 1 + len(CHANGES)
     keys = {n: one.training_key() for n, one in changed.items()}
-    assert {n for n, key in keys.items() if key == plain.training_key()} == LOOKS
-    trained = [key for n, key in keys.items() if n not in LOOKS]
+    assert {n for n, key in keys.items() if key == plain.training_key()} == NOT_TRAINED
+    trained = [key for n, key in keys.items() if n not in NOT_TRAINED]
     assert len(set(trained)) == len(trained)
     assert arm(alpha=1.0, keep=()).hash() == plain.hash()
     swapped = arm(optimizer=Spec("adamw", eps=1e-8, lr=0.01))

@@ -156,8 +156,10 @@ def start(tmp_path, monkeypatch):
         told = {"archive": "a.zip", "sha256": sha256, "site": site, "needs": [*needs]}
         code, found = template.render(told), {}
         if said:
-            with pytest.raises(SystemExit, match=said):
+            with pytest.raises(Exception, match=said) as caught:
                 exec(code, found)
+            # of which a notebook shows no more than this
+            assert caught.value._render_traceback_() == [str(caught.value)]
         else:
             exec(code, found)
         return found.get("book_folder")

@@ -233,7 +233,9 @@ def test_curvature_is_that_of_the_exact_hessian():
     vector = torch.cat([w.flatten() for w in weights.values()])
     hessian = torch.autograd.functional.hessian(flat, vector)
     found = one.observe(["sharpness", "curvature", "adam_curvature"], one.weights())
-    spread = torch.cat([s.flatten() for s in optimizers.spread(one.optimizer)]).double()
+    spread = torch.cat(
+        [s.flatten() for s in optimizers.adam_divisors(one.optimizer)]
+    ).double()
     scaled = hessian / spread.sqrt() / spread.sqrt()[:, None]
     for name, matrix in (("sharpness", hessian), ("preconditioned_sharpness", scaled)):
         largest = float(torch.linalg.eigvalsh(matrix)[-1])

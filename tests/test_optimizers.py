@@ -67,7 +67,7 @@ def test_adamw_against_hand_written_steps():
             m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.99**t)
             expected -= 0.1 * 0.5 * expected + 0.1 * m_hat / (v_hat**0.5 + 1e-3)
             assert w.item() == pytest.approx(expected, rel=1e-12)
-            (spread,) = optimizers.spread(optimizer)
+            (spread,) = optimizers.adam_divisors(optimizer)
             assert spread.item() == pytest.approx(v_hat**0.5 + 1e-3, rel=1e-12)
 
 
@@ -429,6 +429,6 @@ def test_the_divisor_of_a_stack_has_the_eps_of_each_member():
     w.grad = torch.ones_like(w)
     optimizer = StackedAdamW([w], eps=torch.tensor([0.5, 2.0], dtype=torch.float64))
     optimizer.step()
-    (divisor,) = optimizers.rules.spread(optimizer)
+    (divisor,) = optimizers.rules.adam_divisors(optimizer)
     expected = torch.tensor([[1.5], [3.0]], dtype=torch.float64).expand(2, 3)
     torch.testing.assert_close(divisor, expected)

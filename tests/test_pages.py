@@ -17,7 +17,7 @@ from book import __main__ as tools
 from book._ext import catalogue, checks, notebooks, pages, reruns
 from book._ext.entries import entries
 from claimbook import change, tables
-from claimbook.claims.verdict import checked
+from claimbook.claims.verdict import entry_fields
 from claimbook.errors import BookError, PageError, RecordError
 from claimbook.experiment import Experiment
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
@@ -101,7 +101,7 @@ def store(monkeypatch, cited="0", **changed):
     monkeypatch.setattr(checks.papers, "best", lambda *_: empty.experiment)
     monkeypatch.setattr(checks.papers, "record", lambda *_, **__: empty)
     now = lambda *_, **__: READ | changed  # noqa: E731
-    monkeypatch.setattr(checks.evidence, "described", now)
+    monkeypatch.setattr(checks.evidence, "record_identity", now)
     monkeypatch.setattr(checks.evidence, "source", lambda _: {"sha256": cited})
     monkeypatch.setattr(checks.evidence, "reference", lambda _: None)
 
@@ -248,6 +248,25 @@ def test_a_rerun_has_nothing_that_was_written_for_the_books_result(tmp_path):
         '    print("drawn")\nsheet.box()\npass\n'
     )
     assert "caption" not in notebooks.shown_as(code)["figure"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("#| captoin: x", "option `#.` in cell 1 of .* 'captoin': use one of caption"),
+        (
+            "#| alt: a\n#| alt: b",
+            "cell 1 of .* line 2 has the key 'alt' of line 1 once",
+        ),
+        ("#| alt: [a]", r"in cell 1 of .*, alt is \['a'\]: write text"),
+        ("<<<<<<< HEAD", "fig01_sum.py, line 5, is of a conflict in git: resolve it"),
+        ("print(", "fig01_sum.py, line 5, is no Python: '\\(' was never closed"),
+    ],
+)
+def test_what_cannot_be_read_in_a_source_is_one_sentence(book, cell, said):
+    edit(book, lambda text: f"# %% [markdown]\n# A\n\n# %%\n{cell}\n", ".py")
+    (fault,) = checks.check()
+    assert re.search(said, fault) and "\n" not in fault
 
 
 def test_a_failing_cell_replaces_nothing(book, executed):
@@ -452,7 +471,7 @@ def test_pages_with_other_numbers_than_at_a_commit(book, capsys):
     edit(book, lambda notebook: claim_of(notebook).update(ours="5"))
     assert tools.main(["changed", "HEAD"]) == 0
     assert capsys.readouterr().out.split() == [ID]
-    assert tools.main(["changed", "v9"]) == 1
+    assert tools.main(["changed", "v9"]) == tools.main(["changed", "a\0"]) == 1
     assert "git has no commit 'v9' here" in capsys.readouterr().err
 
 
@@ -494,7 +513,7 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
         (["execute", ID, "--out", ""], "'' is empty"),
         (["execute", ID, "--out", "a\0b"], "has NUL"),
         (["race", ""], "'' is empty"),
-        (["race", "mine.py", "--processes=-1"], "'-1' is no number of processes"),
+        (["race", "mine.py", "--processes=-1"], "'-1' is not a number of processes"),
     ],
 )
 def test_values_that_the_tools_refuse(words, told, capsys):
@@ -613,7 +632,7 @@ def test_a_damaged_twin_is_one_sentence(book, damaged):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[", "landing.yml is no YAML: while parsing a flow node"),
+        ("[", "landing.yml is not YAML: while parsing a flow node"),
         ("prieto2025: {}", "is not of the papers prieto2025, singh2026"),
         ("3", "landing.yml is 3: write names with values"),
         ({"title": 3}, "landing.yml, prieto2025, title is 3: write text, in quotes"),
@@ -666,11 +685,11 @@ def test_a_number_among_the_settings_is_one_sentence(book):
 )
 def test_a_row_with_a_value_of_another_type_is_one_sentence(key, value, told):
     row = {"tested": "it grows", "registered": datetime.date(2026, 11, 28)}
-    assert checked(ID, "grows", row)
+    assert entry_fields(ID, "grows", row)
     with pytest.raises(
         BookError, match=f"claims.yaml, page fig01, row 'grows', {told}"
     ):
-        checked(ID, "grows", row | {key: value})
+        entry_fields(ID, "grows", row | {key: value})
 
 
 def test_experiments_that_were_changed_since_the_table_beside_the_records(

@@ -263,7 +263,7 @@ def everything(**size):
 
 
 def digest(figure):
-    return picture.described(figure)["sha256"]
+    return picture.shown_content(figure)["sha256"]
 
 
 def test_a_point_off_by_one_per_cent_and_every_word_is_another_figure():

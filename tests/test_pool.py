@@ -66,6 +66,23 @@ def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
     assert counted == [0, 3, 6]
 
 
+def test_a_log_has_a_line_in_minutes_and_a_terminal_in_seconds(monkeypatch):
+    intervals = []
+
+    class Bar(pool.tqdm):
+        def __init__(self, **options):
+            intervals.append(options["mininterval"])
+            super().__init__(**options)
+
+    monkeypatch.setattr(pool, "tqdm", Bar)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    for is_terminal, shown in ((True, ""), (False, ""), (True, "log")):
+        monkeypatch.setattr(os, "isatty", lambda _, answer=is_terminal: answer)
+        monkeypatch.setenv("GROKBOOK_PROGRESS", shown)
+        pool.train([], device="cpu")
+    assert intervals == [1, pool.LOG_SECONDS, pool.LOG_SECONDS]
+
+
 class Threads(ThreadPoolExecutor):
     """One thread in the place of worker processes; ``started`` has their numbers."""
 
@@ -322,7 +339,7 @@ def test_only_what_nobody_is_writing_any_more_is_removed(tmp_path):
         path.touch()
     long_ago = time.time() - 2 * project.ABANDONED
     os.utime(old, (long_ago, long_ago))
-    with project.whole(checkpoint) as part:
+    with project.written_whole(checkpoint) as part:
         part.touch()
         project.remove_parts(checkpoint)
         assert part.exists()
@@ -335,7 +352,7 @@ def test_a_run_that_ends_leaves_the_part_of_one_that_goes_on(tmp_path, monkeypat
     """Two runs of the same members: the one behind can still save its state."""
     tiny = experiment(arm(epochs=60, log=10), seeds=(0,))
     (task,) = pool.tasks([tiny], tmp_path)
-    with project.whole(task.checkpoint) as part:
+    with project.written_whole(task.checkpoint) as part:
         part.write_text("of the run behind")
         assert pool.train([task], device="cpu", processes=0) == 0
         assert part.exists()

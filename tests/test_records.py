@@ -25,7 +25,7 @@ from skips import skip_without
 
 import grokbook
 from claimbook import names, observing, papers, project, records
-from claimbook.errors import NoRecord, RecordError
+from claimbook.errors import BookError, NoRecord, RecordError
 from claimbook.records import member
 
 KEPT = {0: {"w": torch.arange(6.0).reshape(2, 3).T}}
@@ -70,7 +70,7 @@ def test_pandas_alone_reads_a_member_and_a_new_seed_changes_none(two, path, tmp_
     frame = pd.read_parquet(path)
     assert list(frame.columns) == ["epoch", "train_loss", "test_accuracy"]
     assert [frame[name].dtype.kind for name in frame] == ["i", "f", "f"]
-    assert frame.attrs["arm"] == two.arms[0].to_json()
+    assert frame.attrs["arm"] == two.arms[0].as_plain()
     assert path.stat().st_mode & 0o777 == 0o644
     before = {file: file.stat().st_ino for file in contents(tmp_path)}
     records.add(two, result(two.arms[1], 1), tmp_path)
@@ -147,6 +147,22 @@ def test_a_measured_nan_is_no_missing_value(tmp_path):
     found = record.series("a", "spectrum")[0]
     assert list(found.index) == [0, 20, 30]
     assert list(found.isna()) == [False, True, True]
+
+
+@pytest.mark.parametrize("spoil", [b"{}\n<<<<<<< HEAD", b"\xff", b"", b"a,b\n1,2"])
+def test_a_damaged_table_beside_the_records_is_named(two, path, monkeypatch, spoil):
+    folder = path.parents[1]
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))
+    reads = {records.INDEX: grokbook.members}
+    reads[records.EXPERIMENTS] = lambda: grokbook.record(two.name, scale=two.scale)
+    for name, read in reads.items():
+        records.write_index([two])
+        assert len(read())
+        written = (folder / name).read_bytes()
+        (folder / name).write_bytes(spoil + written[:-9])
+        with pytest.raises(BookError, match=name) as caught:
+            read()
+        assert "\n" not in str(caught.value)
 
 
 def test_no_record_is_said_with_the_command_that_trains_one(two, tmp_path):
@@ -284,7 +300,7 @@ def test_a_full_disk(two, path, tmp_path):
     """Every file of the member as it was, wherever the room ends."""
     before = contents(tmp_path)
     much = result(two.arms[1], 1, kept=KEPT, trace=TRACE)
-    sizes = [len(c) for c in member.made(path, much).values()]
+    sizes = [len(c) for c in member.file_contents(path, much).values()]
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
@@ -356,7 +372,8 @@ def dying(*names):
 os.replace = dying
 two = pickle.loads(bytes.fromhex(sys.argv[1]))
 rows = [{"epoch": epoch, "train_loss": 9.0} for epoch in (0, 10, 20, 30)]
-info = dict.fromkeys(("device", "device_name", "matmul"), "cpu")
+words = ("device", "device_name", "matmul", "torch", "python")
+info = dict.fromkeys(words, "cpu") | {"members_together": 1}
 more = Result(two.arms[0], 0, rows, {}, 2.0, info, trace=[9.0])
 records.add(two, more, Path(sys.argv[2]))
 """
@@ -415,7 +432,7 @@ def test_sources_that_count_as_committed_are_those_of_their_commit(tmp_path):
     subprocess.run(["tar", "-x", "-C", tmp_path], input=found.stdout, check=True)
     files = (sorted(tmp_path.glob(f"src/grokbook/{p}")) for p in OLD)
     every = b"".join(file.read_bytes() for part in files for file in part)
-    assert {sha256(every).hexdigest()} == set(project.described("committed"))
+    assert {sha256(every).hexdigest()} == set(project.part("committed"))
 
 
 NAME, OTHER = "prieto2025/fig06b", "singh2026/fig02"
@@ -521,7 +538,7 @@ def edited(_, path):
 
 
 def no_weights(_, rows):
-    member.beside(rows, member.metadata(rows))["weights"].unlink()
+    member.side_files(rows, member.metadata(rows))["weights"].unlink()
 
 
 REFUSED = {  # what is said <- how a folder and the rows of a member are spoilt
@@ -572,9 +589,14 @@ def with_arm(**changes):
     return lambda rows, meta: (rows, meta | {"arm": meta["arm"] | changes})
 
 
+def measured(**columns):
+    return lambda rows, meta: (rows.assign(**columns), meta)
+
+
 # What is no member though its digest is right: what is said of it, how it is made.
 FORGED = {
     "every second row": ("other epochs", lambda rows, meta: (rows[::2], meta)),
+    "time runs backwards": ("do not ascend", lambda rows, meta: (rows[::-1], meta)),
     "the last half gone": ("other epochs", lambda rows, meta: (rows[:2], meta)),
     "and so it says": ("ends at", lambda r, m: (r[:2], m | {"epochs": 10})),
     "no epochs": ("no column of e", lambda r, m: (r.drop(columns="epoch"), m)),
@@ -592,6 +614,13 @@ FORGED = {
     "seconds in words": ("no number of seconds", having(seconds="2")),
     "no device": ("no device_name in words", having(device_name="")),
     "a commit that counts": ("no commit in words", having(commit=7)),
+    "no torch": ("no torch in words", having(torch=None)),
+    "another source": ("no SHA-256 of its source", having(source="mine")),
+    "finished soon": ("has no day", having(finished="soon")),
+    "of no stack": ("number of members_together", having(members_together=0)),
+    "an accuracy of 7": ("accuracy that is not from 0 to 1", measured(test_accuracy=7)),
+    "less than no loss": ("train_loss that is not from 0", measured(train_loss=-0.1)),
+    "a loss of NaN": ("loss of NaN, which ends", measured(train_loss=math.nan)),
     "no end": ("no whole number of epochs", having(epochs=29.5)),
     "weights elsewhere": ("no SHA-256 of its weights", having(weights="../../..")),
     "weights that count": ("no SHA-256 of its weights", having(weights=5)),
@@ -615,9 +644,36 @@ def test_a_forged_member_is_refused_though_its_digest_is_right(tmp_path, said, f
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
+NEWCOMERS = {
+    "which source": lambda rows, meta: (rows, meta | {"source": ...}),
+    "no observable makes, magic": measured(magic=1.0),
+    "no column test_accuracy": lambda rows, meta: (rows[["epoch", "train_loss"]], meta),
+    "without a number, norm.a": measured(**{"norm.a": math.nan}),
+}
+
+
+@pytest.mark.parametrize(("said", "forge"), NEWCOMERS.items())
+def test_code_of_today_leaves_no_such_member(into, folder, monkeypatch, said, forge):
+    path = folder / f"prieto2025/{B.training_key()}-1.parquet"
+    rows, meta = forge(*frame_of(path))
+    meta = {name: value for name, value in meta.items() if value is not ...}
+    meta["digest"] = member._digest(rows.to_numpy(), list(rows), meta)
+    path.write_bytes(member._parquet(rows, meta))
+
+    def stems(names=None):
+        return {"train_loss", "test_accuracy"} | ({"norm"} if names is None else set())
+
+    merging = [folder], BOOK, into
+    with pytest.raises(RecordError, match=f"{path} .*{said}"):
+        records.merge(*merging, stems=stems)
+    monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))  # the book has it already
+    records.merge(*merging, stems=stems, dry_run=True)
+
+
 def test_one_that_reached_its_stop_ends_early_and_no_other_does(tmp_path):
     for stop, is_member in ((0.5, True), (0.6, False)):
-        early = experiment(arm("a", log=10, epochs=50, stop=stop), seeds=(0,))
+        ends = {"epochs": 50, "stop": stop, "after_stop": 30}
+        early = experiment(arm("a", log=10, **ends), seeds=(0,))
         records.add(early, result(early.arms[0], 0), tmp_path)
         if is_member:
             assert len(records.load(early, tmp_path)) == 1

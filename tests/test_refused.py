@@ -23,6 +23,8 @@ SGD = Spec("sgd", lr=0.1)
 # What is given, and a part of the sentence that has to come.
 NUMBERS = [
     ({"epochs": -3}, "epochs is -3: give a whole number from 0 on"),
+    ({"epochs": 10**17}, "epochs is 100000000000000000: give at most 1,000,000,000"),
+    ({"epochs": 10**9}, "log is 1: give intervals for 1,000,000 rows"),
     ({"epochs": "30"}, "epochs is '30': give a whole number"),
     ({"batch_size": 0}, "batch_size is 0: give a whole number from 1 on"),
     ({"batch_size": 2.5}, "batch_size is 2.5"),
@@ -53,6 +55,10 @@ NAMES = [
     (
         {"optimizer": Spec("adamw", learning_rate=0.1)},
         "'adamw' of an arm: .*'learning_",
+    ),
+    (
+        {"optimizer": Spec("adamw", lr=5000.0, weight_decay=0.1)},
+        "of an arm: lr . weight_decay is above 2",
     ),
     ({"optimizer": Spec("adamw", lr=-1.0)}, "'adamw' of an arm: Invalid learning rate"),
     ({"wrappers": (Spec("grokfast", lam=2),)}, "'lam': use one of lamb"),
@@ -154,7 +160,7 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: grokfast(optimizer(), alpha=2.0), r"alpha is in \[0, 1\), not 2.0"),
     (lambda: clip(torch.nn.ReLU(), norm=1), "clip needs an optimizer .* not ReLU"),
     (lambda: clip(torch.optim.SGD, norm=1), "clip needs an optimizer .* not SGD"),
-    (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is no matrix: \(2,\)"),
+    (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is not a matrix: \(2,\)"),
     (lambda: hold_norm(named(), names="w", norm=1), r"names is a list .* \['w'\]"),
     (lambda: Layout(vocabulary=2, norms="mlp"), r"norms is a list .* \['mlp'\]"),
     (lambda: Layout(vocabulary=2, dropout_at="hidden"), "dropout_at is a list"),

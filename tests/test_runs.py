@@ -23,7 +23,8 @@ CURVES = {  # accuracies of a run at epochs 0, 10, 20 and 30
 def record(tmp_path, monkeypatch):
     """An experiment with an arm for each curve."""
     monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path))
-    arms = (arm(name, log=10, alpha=2.0 + at) for at, name in enumerate(CURVES))
+    looks = {"log": 10, "through_nan": True}
+    arms = (arm(name, alpha=2.0 + at, **looks) for at, name in enumerate(CURVES))
     plan = experiment(*arms, seeds=(0,))
     for one in plan.arms:
         made = result(one, 0)

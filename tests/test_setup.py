@@ -262,17 +262,21 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path / "mine"))
     assert project.records_folder() == tmp_path / "mine"
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(BookError, match="nowhere is no checkout of the book"):
+    with pytest.raises(BookError, match="nowhere is not a checkout of the book"):
         project.home()
 
 
 def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
-    assert project.described("papers") == {}  # a folder of records alone
+    assert project.part("papers") == {}  # a folder of records alone
     for name, text, words in (
         ("missing", "", "project.yaml is missing"),
-        ("broken", "papers: [", "is no YAML"),
-        ("bytes", b"\xff", "is no YAML"),
+        ("broken", "papers: [", "is not YAML"),
+        ("bytes", b"\xff", "is not in UTF-8"),
+        ("merged", "a: 1\n<<<<<<< HEAD\n", "line 2, is of a conflict in git"),
+        ("twice", "a: 1\na: 2", "line 2 has the key 'a' of line 1 once more: leave"),
+        ("cut", "papers: {}\nmod", "is not YAML"),
+        ("cut between lines", "papers: {}\n", "does not end with a line of three"),
         ("number", "5", "project.yaml is 5: write names with values"),
         ("word", "ranges: {lr: [0, inf]}", "ranges, lr, 2 is 'inf': write a number"),
         ("one", "ranges: {lr: [0]}", r"lr is \[0\]: write as many values as it needs"),
@@ -289,7 +293,7 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
             (book / "project.yaml").write_bytes(content)
         monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
         with pytest.raises(BookError, match=words):
-            project.described("papers")
+            project.part("papers")
 
 
 @pytest.mark.parametrize(
@@ -359,7 +363,7 @@ def book_with_code(root):
     (root / "book" / "hers").mkdir(parents=True)
     code = root / "book" / "hers" / "experiments.py"
     code.write_text(RUNS.format(str(root.parent / "ran")))
-    (root / "book" / "project.yaml").write_text("folders: [hers]")
+    (root / "book" / "project.yaml").write_text("folders: [hers]\n...")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GROKBOOK_HOME", str(root))
         records.add(one, recorded.result(one.arms[0], 0))

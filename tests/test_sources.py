@@ -37,7 +37,7 @@ def test_what_trains_or_measures_changes_the_source_and_nothing_else_does(tmp_pa
         text = (tmp_path / file).read_text(encoding="utf-8")
         assert old in text, f"{file} has no {old!r}"
         (tmp_path / file).write_text(text.replace(old, new, 1), encoding="utf-8")
-        return sources.digest_of(project.trains(), copies)
+        return sources.digest_of(project.training_modules(), copies)
 
     digests = [change(*words) for words in NOTHING]
     assert digests == [project.source()] * len(NOTHING)
@@ -47,12 +47,14 @@ def test_what_trains_or_measures_changes_the_source_and_nothing_else_does(tmp_pa
 
 def test_the_closure_is_what_python_loads():
     """No more and no less, but for the faces of the packages."""
-    code = f"import sys, {', '.join(project.trains())}; print(*sys.modules)"
+    code = f"import sys, {', '.join(project.training_modules())}; print(*sys.modules)"
     run = [sys.executable, "-c", code]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     ours = {n for n in loaded.split() if n.startswith(("grokbook.", "claimbook."))}
     late = {"claimbook.archive"}  # imported only where records have to be fetched
-    closure = sources.closure(project.trains(), project.packages()).keys()
+    closure = sources.imported_modules(
+        project.training_modules(), project.packages()
+    ).keys()
     assert late < closure and late | ours == closure
 
 
@@ -73,6 +75,6 @@ def test_imports_of_every_kind_are_followed(tmp_path):
     for name, text in files.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
-    found = sources.closure(["grokbook.start"], {"grokbook": package})
+    found = sources.imported_modules(["grokbook.start"], {"grokbook": package})
     one = {"grokbook.one", *(f"grokbook.one.{n}" for n in ("two", "three", "four"))}
     assert found.keys() == one | {f"grokbook.{n}" for n in ("start", "five", "six")}

@@ -51,7 +51,7 @@ def test_a_grid_shows_words_as_they_are_and_tells_screen_readers_what_it_is():
 
 
 def test_arms_and_seeds_that_nobody_trained_are_told(record):
-    shown = tables.trained(record)
+    shown = tables.training_tables(record)
     rows = [["a", "—", "42, 0"], ["b", "2", "0"]]
     assert cells(shown, 1) == [["Arm", "logits times", "Seeds"], *rows]
     line = "1 arm of this experiment is not trained yet: c."
@@ -62,17 +62,22 @@ def test_arms_and_seeds_that_nobody_trained_are_told(record):
     assert part.caption.text == part.summary.text
     assert part.caption["class"] == ["visually-hidden"]
     settings = dict(row[:2] for row in cells(shown))
-    assert [*settings][1:] == [*tables.flat(arm()), "logits times", "seeds", "scale"]
+    assert [*settings][1:] == [
+        *tables.settings_in_words(arm()),
+        "logits times",
+        "seeds",
+        "scale",
+    ]
     assert settings["weights"] == "float32"  # an arm that nobody trained is not asked
     assert settings["logits times"] == "differs by arm"
     assert settings["seeds"] == "2: 42, 0"
     del record.members["b|0"], record.members["a|0"]
-    shown = tables.trained(record)
+    shown = tables.training_tables(record)
     assert "The arm of fig16 and its seeds" in shown.text
     assert "2 arms of this experiment are not trained yet: b, c." in shown.text
     assert ["seeds", "1 of 2: 42"] in [row[:2] for row in cells(shown)]
     record.members.update({"b|0": about(), "c|42": about()})
-    assert "<p>" not in tables.trained(record).html
+    assert "<p>" not in tables.training_tables(record).html
 
 
 def test_settings_stand_beside_those_of_the_paper(record, tmp_path, monkeypatch):
@@ -82,22 +87,22 @@ def test_settings_stand_beside_those_of_the_paper(record, tmp_path, monkeypatch)
     text = "fig16: {paper: {weights: float16}}\ntab01: {list: [[prime, '97', E, '97']]}"
     path.write_text(text)
     assert tables.stated("prieto2025/tab01") == [["prime", "97", "E", "97"]]
-    shown = cells(tables.trained(record))
+    shown = cells(tables.training_tables(record))
     assert shown[0] == ["Setting", "Here (fig16)", "Paper"]
     assert ["weights", "float32", "float16"] in shown
     assert ["loss", "softmax cross entropy", "not stated"] in shown
     path.write_text(text.replace("}}", "}, code: {weights: half}}"))
-    shown = tables.trained(record)
+    shown = tables.training_tables(record)
     assert ["weights", "float32", "float16", "half"] in cells(shown)
     assert "of fig16, beside the paper&#x27;s and the official code" in shown.html
     path.write_text("fig16: {papr: {weights: float16}}\ntab01: {lists: []}")
     said = "key in book/prieto2025/settings.yaml, page fig16: 'papr': use one of paper"
     with pytest.raises(UnknownName, match=said):
-        tables.trained(record)
+        tables.training_tables(record)
     with pytest.raises(UnknownName, match="page tab01: 'lists': use one of list"):
         tables.stated("prieto2025/tab01")
     path.unlink()
-    assert "not stated" not in tables.trained(record).html
+    assert "not stated" not in tables.training_tables(record).html
 
 
 def test_settings_of_the_book_are_those_that_some_experiment_has():
@@ -106,9 +111,9 @@ def test_settings_of_the_book_are_those_that_some_experiment_has():
     names |= {"schedule.over", "schedule.warmup"}  # papers warm up where nothing does
     for page in papers.names():
         for one in papers.get(page, "paper").arms:
-            names.update(tables.flat(one))
+            names.update(tables.settings_in_words(one))
     for page in papers.names():
-        for key, said in tables.noted(page, "settings").items():
+        for key, said in tables.page_entries(page, "settings").items():
             assert key == "list" or not {*said} - names, f"{page}: {key}"
 
 
@@ -128,7 +133,7 @@ def test_settings_in_words():
     said |= {"dataset.bias": "False", "dataset.betas": "(0.9, 0.98)"}
     said |= {"penalties": "l2(strength=5e-5)", "batch size": "1,024", "steps": "30"}
     said |= {"loss from epoch": "6,000: loss(rows=1,000)"}
-    assert tables.flat(changed).items() >= said.items()
+    assert tables.settings_in_words(changed).items() >= said.items()
 
 
 def test_provenance_begins_with_the_command(record):

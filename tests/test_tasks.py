@@ -98,8 +98,8 @@ def test_a_table_from_a_file(tmp_path):
         ("a,b,c\n1,2,3\n\n", "line 3 of .* is ''"),
         ("a,b,c\n1,2,3\n1,2,4\n", "lines 2 and 3 of .* have the same inputs"),
         ("", "leaves no training rows"),
-        ('a,b,"c\n', "is no CSV in UTF-8"),
-        (b"a,b,c\n\xff,1,2\n", "is no CSV in UTF-8"),
+        ('a,b,"c\n', "is not CSV in UTF-8"),
+        (b"a,b,c\n\xff,1,2\n", "is not CSV in UTF-8"),
     ],
 )
 def test_a_table_that_is_not_whole(tmp_path, content, words):
@@ -157,7 +157,7 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ("modular", {"smallest": 113}, "smallest is a whole number from 0 to 112"),
         ("modular", {"operation": "ad"}, "unknown operation 'ad': use one of add"),
         ("modular", {"operation": 3}, "unknown operation 3: use one of add"),
-        ("modular", {"operation": "a +"}, "'a \\+' is no formula"),
+        ("modular", {"operation": "a +"}, "'a \\+' is not a formula"),
         ("modular", {"operation": "a + c"}, "'a \\+ c' has 'c': write it with a, b"),
         ("modular", {"operation": "a ^ 2"}, "has 'a \\^ 2': write it with a, b"),
         ("modular", {"operation": "a / b"}, "has 'a / b': write it with a, b"),
@@ -176,7 +176,7 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
 )
 def test_what_a_task_is_given_is_checked(task, options, words):
     with pytest.raises(BookError, match=words):
-        datasets.TASKS[task](**options)
+        getattr(datasets, task)(**options)
 
 
 def test_a_wrong_task_trains_nothing(tmp_path):

@@ -50,7 +50,7 @@ def test_the_plans_of_the_book_add_up_and_no_line_is_wrong():
             "groking:",
             "page in {}: 'basics/groking': use one of ba",
         ),
-        (BASICS, "count:", "count: [", "{} is no YAML: while parsing"),
+        (BASICS, "count:", "count: [", "{} is not YAML: while parsing"),
         (
             teaching.QUIZ,
             ": right",

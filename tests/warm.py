@@ -78,7 +78,7 @@ def keep(address):
             os.environ.clear()
             os.environ.update(told["environment"])
             if Path(told["folder"]).name != "basics":
-                picture.drawn = glance
+                picture.png_and_size = glance
             # errors alone, as where a page is executed: that a kernel talks over a port
             # of this machine is no matter of a page
             kernelapp.launch_new_instance(argv=["-f", told["file"], "--log-level=40"])

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader
 from book._ext import teaching
 from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
 from book._ext.handouts import BLOCK, about, worksheets
-from claimbook.claims.verdict import WORDS, badge, is_few, look, outcome
+from claimbook.claims.verdict import WORDS, badge, css_classes, is_few, outcome
 from claimbook.project import home, page_folders, paper_titles
 
 
@@ -68,7 +68,7 @@ def templates() -> Environment:
     here = Path(__file__).parent
     env = Environment(loader=FileSystemLoader([here.parent / "_templates", here]))
     env.filters["plain"] = plain
-    known = (anchor, badge, is_few, look, named, outcome, rank, stated, support)
+    known = (anchor, badge, css_classes, is_few, named, outcome, rank, stated, support)
     env.globals |= {function.__name__: function for function in known}
     env.globals |= {"PAPERS": paper_titles(), "BLOCK": BLOCK, "WORDS": WORDS}
     return env

@@ -49,7 +49,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
     readable = []
     for page_id in page_ids or pages.sources():
         try:
-            pages.find(page_id)
+            measures.tree(pages.find(page_id))
             verdict.rows(page_id)
             readable.append(page_id)
         except BookError as error:
@@ -73,8 +73,8 @@ def _unwritten() -> Iterator[str]:
     if not any(home().glob("book/*/experiments.py")):
         return
     table = records_folder() / EXPERIMENTS
-    text = table.read_text(encoding="utf-8") if table.is_file() else ""
-    if text != plans(papers.every()):
+    text = table.read_bytes() if table.is_file() else b""
+    if text != plans(papers.every()).encode():
         place = notebooks.place(table)
         yield f"{place} is of other experiments: run 'python -m book index'"
 
@@ -313,7 +313,7 @@ def _rows(text: str, parts: dict[str, Entry]) -> dict[str, Any]:
             if part not in parts:
                 parts[part] = yaml.load(part, yaml.CSafeLoader) or {}
             every |= parts[part]
-    except yaml.YAMLError:  # one part needs another, or the whole is no YAML
+    except yaml.YAMLError:  # one part needs another, or the whole is not YAML
         return yaml.load(text, yaml.CSafeLoader) or {}
     return every
 
@@ -343,7 +343,8 @@ def changed(since: str) -> list[str]:
 
     Raises PageError if git does not have the commit.
     """
-    if not _git(home() / "book", "rev-parse", "--verify", f"{since}^{{commit}}"):
+    asked = "rev-parse", "--verify", f"{since}^{{commit}}"
+    if "\0" in since or not _git(home() / "book", *asked):
         raise PageError(f"git has no commit {since!r} here: fetch it, or name another")
     found = []
     for page_id, path in pages.sources().items():
@@ -386,7 +387,7 @@ def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator
                 told = " and ".join(changed)
                 yield f"read {read['record']} when its {told} were others"
             made = f"grokbook run {read['record']} --scale {read['scale']}"
-            if made in text and tables.trained(today.members).text not in text:
+            if made in text and tables.training_tables(today.members).text not in text:
                 yield f"shows other settings of {read['record']} than there are now"
         for cited in claims["cited"]:
             evidence.reference(cited["name"])  # the file is the listed one
@@ -462,7 +463,9 @@ class _Stored(NamedTuple):
 def _stored(name: str, asked: str, arms: tuple[str, ...]) -> _Stored:
     scale = papers.best(name, arms).scale if asked == "best" else asked
     members, unmade = _loaded(name, scale)
-    return _Stored(evidence.described(members, asked=asked, arms=arms), unmade, members)
+    return _Stored(
+        evidence.record_identity(members, asked=asked, arms=arms), unmade, members
+    )
 
 
 @cache  # of all pages that read it

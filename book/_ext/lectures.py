@@ -26,7 +26,7 @@ from book._ext.downloads import KINDS
 from book._ext.entries import Entry, update
 from claimbook import plots
 from claimbook.errors import PageError
-from claimbook.plots.picture import described
+from claimbook.plots.picture import shown_content
 from claimbook.plots.slides import slide
 from claimbook.project import FIGURE_MIME, home
 
@@ -98,7 +98,7 @@ def figures(folder: Path, entry: Entry, number: int, *choice: Any) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         with plt.rc_context():
             figure = redrawn(entry, number)
-            if described(figure)["sha256"] != shown:
+            if shown_content(figure)["sha256"] != shown:
                 told = f"Figure {number} of page {entry.id} is not the one that its"
                 again = f"run 'python -m book execute {entry.id}'"
                 raise PageError(f"{told} notebook shows: {again}.")

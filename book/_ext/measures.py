@@ -28,12 +28,12 @@ from typing import Any
 
 import yaml
 
-from book._ext import pages
+from book._ext import notebooks, pages
 from claimbook import digest, evidence, tables
 from claimbook.claims import verdict
 from claimbook.errors import PageError, choose
 from claimbook.evidence import Run
-from claimbook.project import home, read_yaml
+from claimbook.project import home, read_text, read_yaml
 
 # Rooms that draw, word, store and find: a change there measures nothing else.
 APART = {"plots", "tables", "claims", "project", "errors", "records", "papers"}
@@ -44,7 +44,7 @@ HEAD = """\
 # `python -m book measure PAGE ROW` shows the code.
 """
 # What judges every row: whether a value keeps to its bounds, values to their order.
-JUDGES = ("Row.allows", "Row._word", "_ascends")
+JUDGES = ("Claim.allows", "Claim._word", "_ascends")
 LOOKS = {"label", "color"}  # arguments of a Run that its values do not depend on
 
 
@@ -94,7 +94,7 @@ def _first_name(function: str) -> str:
 def of_row(page_id: str, row: str) -> Measurement:
     """The measurement of a row; UnknownName for one that a page does not have."""
     pages.find(page_id)
-    rows = {one.id: one.id for one in verdict.rows(page_id) if one.run}
+    rows = {one.id: one.id for one in verdict.rows(page_id) if one.is_run}
     return measurement(page_id, choose(f"row of {page_id}", row, rows))
 
 
@@ -105,7 +105,7 @@ def registered(page_id: str) -> dict[str, dict[str, Any]]:
     value, each with its ``reason``; ``was``: earlier ones of tests that stand in
     ``was`` of the row in claims.yaml.
     """
-    rows = tables.noted(page_id, "measurements")
+    rows = tables.page_entries(page_id, "measurements")
     return {key: entry(value) for key, value in rows.items()}
 
 
@@ -240,7 +240,7 @@ class _Page:
 @functools.cache
 def _page(page_id: str) -> _Page:
     # A page is Python as it stands: what is no code of it is a comment.
-    statements = ast.parse(pages.find(page_id).read_text(encoding="utf-8")).body
+    statements = tree(pages.find(page_id)).body
     for position, statement in enumerate(statements):
         for node in ast.walk(statement):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "claims.read":
@@ -493,16 +493,23 @@ def _definition(name: str) -> str:
     module, _, qualname = name.partition(":")
     if constant := _assigned(module).get(qualname):
         return ast.unparse(constant)
-    tree: Any = _tree(_file(module))
+    node: Any = _tree(_file(module))
     for part in qualname.split("."):
-        inside = getattr(tree, "body", [])
-        tree = next((n for n in inside if getattr(n, "name", None) == part), None)
-    return ast.unparse(tree) if tree else ""
+        inside = getattr(node, "body", [])
+        node = next((n for n in inside if getattr(n, "name", None) == part), None)
+    return ast.unparse(node) if node else ""
 
 
-@functools.cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def tree(path: Path) -> ast.Module:
+    """The code in a file; BookError, with its line, where it is no Python."""
+    try:
+        return ast.parse(read_text(path))
+    except SyntaxError as error:
+        place = f"{notebooks.place(path)}, line {error.lineno},"
+        raise PageError(f"{place} is no Python: {error.msg}.") from error
+
+
+_tree = functools.cache(tree)  # of code that no page is
 
 
 def _named_files(code: tuple[str, ...]) -> list[str]:

@@ -23,8 +23,8 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from claimbook.errors import PageError
-from claimbook.project import CLAIMS_MIME, home
+from claimbook.errors import PageError, check_type, choose
+from claimbook.project import CLAIMS_MIME, home, parse_yaml, read_text
 
 PLACES = {  # option -> where MyST-NB looks for it
     "name": ("figure", "name"),
@@ -44,13 +44,10 @@ def place(path: Path) -> str:
 
 def read_source(path: Path) -> NotebookNode:
     """The source as a notebook without outputs; cell ids are its positions."""
-    notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
+    notebook = jupytext.reads(read_text(path), fmt="py:percent")
     notebook.metadata = nbformat.from_dict(METADATA)
-    for cell in notebook.cells:
-        lines = [line[2:] for line in cell.source.splitlines() if line[:2] == "#|"]
-        text = "\n".join(line.removeprefix(" ") for line in lines)
-        options = yaml.load(text, yaml.CSafeLoader)
-        for key, words in (options or {}).items():
+    for number, cell in enumerate(notebook.cells):
+        for key, words in _options(cell, f"cell {number} of {place(path)}").items():
             words = " ".join(words.split())
             shown = cell.metadata.setdefault("mystnb", {})
             if key == "fold":
@@ -60,6 +57,24 @@ def read_source(path: Path) -> NotebookNode:
             shown.setdefault(part, {})[name] = words
     tidy(notebook)
     return notebook
+
+
+def _options(cell: NotebookNode, where: str) -> dict[str, str]:
+    """What the lines `#|` of a cell say; BookError, with the place, where it is wrong.
+
+    A cell is named by its position, as in its id.
+    """
+    lines = [line[2:] for line in cell.source.splitlines() if line[:2] == "#|"]
+    text = "\n".join(line.removeprefix(" ") for line in lines)
+    try:
+        options: dict[str, str] = parse_yaml(text) or {}
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise PageError(f"The lines `#|` of {where} are no YAML: {reason}.") from error
+    check_type(f"what `#|` says in {where}", options, dict[str, str])
+    for key in options:
+        choose(f"option `#|` in {where}:", key, [*PLACES, "fold"])
+    return options
 
 
 # Sections of a page that a rerun keeps: no other is free of the book's own result.

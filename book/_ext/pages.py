@@ -6,6 +6,7 @@ twin beside it. A file of one word is a page of ours beyond the paper,
 """
 
 import ast
+import logging
 import os
 import re
 import sys
@@ -212,24 +213,33 @@ class Progress:
 
 def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> NotebookNode:
     """The notebook as papermill leaves it, run in the page's folder."""
+    from nbclient.exceptions import DeadKernelError
     from papermill import execute_notebook
     from papermill.exceptions import PapermillExecutionError
 
+    # What either logs of an interrupt, or of a death, is told in one sentence instead.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     # Kernels start in the page's folder: where things lie they are told absolutely.
     told = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"} | os.environ
     told |= {n: str(Path(told[n]).absolute()) for n in PLACES if told.get(n)}
     told["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
-    how: Any = {"progress_bar": False, "extra_arguments": ["--log-level=40"]}
+    how: Any = {"progress_bar": False, "extra_arguments": ["--log-level=50"]}
     if values:
         told["GROKBOOK_RERUN"] = "1"
     if values.get("retrain"):
         how["stderr_file"] = Progress(sys.stderr)
     else:
         told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
+    if values.get("retrain") and not os.isatty(2):
+        told.setdefault("GROKBOOK_PROGRESS", "log")
     try:
         with mock.patch.dict(os.environ, told):
             folder = find(page_id).parent
             return execute_notebook(notebook, None, values, cwd=folder, **how)
+    except DeadKernelError as error:
+        raise PageError(
+            f"Page {page_id} ended without a word (no memory?); nothing was replaced."
+        ) from error
     except PapermillExecutionError as error:
         line = next(iter(error.source.strip().splitlines()), "")
         reason = f"{error.ename}: {error.evalue}".strip().splitlines()[-1]

@@ -39,11 +39,11 @@ def table() -> pd.DataFrame:
 
 def made(folder: Path) -> pd.DataFrame:
     """The table of a folder of records, read anew."""
-    index = pd.read_csv(folder / records.INDEX)
-    plans = (folder / records.EXPERIMENTS).read_text(encoding="utf-8").splitlines()
+    index = records.read_index(folder)
+    plans = records.read_plans(folder).values()
     arms = [
         {"experiment": plan.name, "scale": plan.scale, "arm": arm.name} | trained(arm)
-        for plan in map(Experiment.from_json, map(json.loads, plans))
+        for plan in map(Experiment.from_plain, plans)
         for arm in plan.arms
     ]
     rows, about = [], {}
@@ -65,7 +65,7 @@ def trained(arm: Arm) -> dict[str, object]:
     return named | {
         "betas": betas,
         "batch": arm.batch_size,
-        "settings": json.dumps(arm.to_json(), ensure_ascii=False),
+        "settings": json.dumps(arm.as_plain(), ensure_ascii=False),
     }
 
 

@@ -55,7 +55,10 @@ def known() -> set[str]:
     for name in papers.names():
         for arm in papers.get(name, "paper").arms:
             schedule = arm.schedule.options if arm.schedule else ()
-            found |= {*tables.flat(arm), *(f"schedule.{option}" for option in schedule)}
+            found |= {
+                *tables.settings_in_words(arm),
+                *(f"schedule.{option}" for option in schedule),
+            }
     return found
 
 
@@ -69,7 +72,7 @@ def values(arm: Arm) -> dict[str, Any]:
     """The settings of an arm by name, with defaults; None where it has no such."""
     data, model, loss, optimizer = (
         canonical.options(part, spec["name"], spec)
-        for part, spec in arm.to_json().items()
+        for part, spec in arm.as_plain().items()
         if part in PARTS
     )
     task = tables.display_name(arm.dataset)
@@ -156,7 +159,7 @@ def outcomes(plan: Experiment, digests: Sequence[str]) -> dict[str, Any]:
     """
     definitions = sorted(Path(evidence.__file__).parent.glob("*.py"))
     parts = [path.read_text(encoding="utf-8") for path in definitions]
-    parts += [getsource(outcome), json.dumps([plan.to_json(), *digests])]
+    parts += [getsource(outcome), json.dumps([plan.as_plain(), *digests])]
     name = f"{sha256(''.join(parts).encode()).hexdigest()[:16]}.json"
     path = home() / "_build" / "outcomes" / name
     if not path.is_file():

@@ -2,6 +2,19 @@
 
 ``record``, ``members`` and ``verdicts`` return the book's data as pandas frames. They
 work in any folder (see `project.home`), without torch, and run no code of a book.
+
+The words of this package:
+
+    arm         the settings of one curve: data set, network, loss, optimizer, ...
+    seed        the number from which data and initial weights of a training are drawn
+    member      one arm with one seed, which is one network that is trained
+    stack       members that are trained at once, along a first axis of every tensor
+    experiment  arms and seeds, named "<paper>/<id>"; each arm is trained with each seed
+    scale       how large an experiment is run: "paper", "laptop" or "smoke" (seconds)
+    record      what is stored of the members of an experiment at one scale
+    run         one arm of a record with all its seeds, as a page reads it
+    row         of tensors and data sets a sample, of a table a line, of claims.yaml a
+                claim of a page, in an experiments.py the settings of an arm
 """
 
 from typing import TYPE_CHECKING
@@ -17,10 +30,12 @@ UNITS = "epochs in optimizer steps, accuracies as fractions, losses as means ove
 
 @errors.needing_extra()
 def record(name: str, *, scale: str = "best") -> "DataFrame":
-    """Return all members of an experiment as one table.
+    """Return all recorded members of an experiment as one table.
 
-    It has a row per arm, seed and logged epoch. Its ``attrs`` have the paper, the
-    settings, and for each member the device and the commit that trained it. Raises
+    ``name`` is "<paper>/<id>"; ``scale`` is "paper", "laptop", "smoke", or "best" for
+    the first of these at which there is a record. The table has a row per arm, seed and
+    logged epoch. Its ``attrs`` have the title of the paper, the settings, and for each
+    member, named "arm|seed", the device and the commit that trained it. Raises
     UnknownName if nobody has recorded the experiment, and NoRecord if nobody has at
     this scale.
     """
@@ -30,7 +45,7 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
     frame = stored.frame.copy()
     frame.attrs = {
         "paper": project.paper_titles().get(name.partition("/")[0], "of no paper"),
-        "settings": stored.experiment.to_json(),
+        "settings": stored.experiment.as_plain(),
         "members": stored.members,
         "units": UNITS,
         "licence": "MIT",
@@ -40,17 +55,23 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
 
 @errors.needing_extra()
 def members() -> "DataFrame":
-    """Return the table of what was trained: a row per experiment, scale, arm, seed."""
-    import pandas as pd
+    """Return the table of all recorded members, which are arms with one seed each.
 
-    from claimbook import project
+    Its columns are experiment, scale, arm, seed, file (below the folder of the records)
+    and digest (the SHA-256 of what is recorded).
+    """
+    from claimbook import project, records
 
-    return pd.read_csv(project.records_folder() / "index.csv")
+    return records.read_index(project.records_folder())
 
 
 @errors.needing_extra()
 def verdicts() -> "DataFrame":
-    """Return what the papers claim and what came of it: a row per page and claim."""
+    """Return what the papers claim and what came of it: a row per page and claim.
+
+    The columns are the page and what its closing table stores of a claim: the paper's
+    words (quote), the test (statement), the result (ours), the verdict and others.
+    """
     import json
 
     import pandas as pd

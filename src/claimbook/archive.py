@@ -1,7 +1,7 @@
 """The records of a book whose site is named, fetched once into the user's cache.
 
-An archive is taken by its SHA-256 alone, under a name that has it. Nothing of it can
-run: what is kept of it are tables and settings.
+An archive is accepted by its SHA-256 alone, and its folder is named by it. Nothing in
+an archive can run: only tables and settings are unpacked.
 """
 
 import hashlib
@@ -14,20 +14,19 @@ from tempfile import TemporaryDirectory
 
 from claimbook.errors import BookError
 
-PATIENCE = (
-    30.0  # seconds without a byte, or behind SLOWEST, that a server is waited for
-)
+# Seconds without a byte, or behind SLOWEST, that a server is waited for.
+PATIENCE = 30.0
 SLOWEST = 10_000  # bytes per second
 BLOCK = 1 << 16  # bytes
 DATA = {".csv", ".json", ".jsonl", ".parquet", ".safetensors", ".yaml", ".md"}
 
 
-def fetched(site: str) -> Path:
+def site_folder(site: str) -> Path:
     """Return the folder of a site's records, which are downloaded if they are absent.
 
     ``site`` is an address with the digest of its archive: "https://…#sha256=…". Another
-    digest is another edition, and is fetched. Raises BookError if there is no digest,
-    or if the archive of that digest cannot be had.
+    digest is another edition, which is fetched into another folder. Raises BookError if
+    there is no digest, or if the archive of that digest cannot be fetched.
     """
     address, _, digest = site.partition("#sha256=")
     address = f"{address.rstrip('/')}/downloads/grokbook.zip"
@@ -57,14 +56,15 @@ def fetched(site: str) -> Path:
 
 
 def _download(address: str, file: Path, digest: str) -> None:
-    """Write what an address answers into a file, if it has the expected digest.
+    """Download an address into a file, and check the SHA-256 of its content.
 
-    Raises TimeoutError where the server is too slow, ValueError for another digest.
+    Raises TimeoutError if the server is too slow, and ValueError if the address is not
+    one of http or https or if the content has another digest.
     """
     from urllib.request import urlopen  # slow to import, and seldom needed
 
     if not address.startswith(("https://", "http://")):
-        raise ValueError("it is no address that begins with https://")
+        raise ValueError("it is not an address that begins with https://")
     begun, size, seen = time.monotonic(), 0, hashlib.sha256()
     with urlopen(address, timeout=PATIENCE) as answer, file.open("wb") as opened:
         while block := answer.read1(BLOCK):
@@ -78,7 +78,7 @@ def _download(address: str, file: Path, digest: str) -> None:
 
 
 def _unpack(file: Path, folder: Path) -> None:
-    """Take the data out of an archive, and leave its code where it is."""
+    """Unpack the data files of an archive into a folder; its code is left out."""
     with zipfile.ZipFile(file) as archive:
         names = archive.namelist()
         data = [name for name in names if PurePosixPath(name).suffix in DATA]

@@ -46,9 +46,12 @@ FLOATS = {"alpha", "init_scale", "stop"}  # those of the other fields that are f
 
 
 def key(settings: Plain) -> str:
-    """Return the key under which a training with these settings is filed."""
+    """Return the key under which a training with these settings is filed.
+
+    ``settings`` are those fields of an arm, as plain data, that say what is trained.
+    """
     key_as_written = digest(settings)
-    recorded = _tables("keys")
+    recorded = _tables("keys", project.home())
     if key_as_written in recorded.get("twice", ()):
         return key_as_written
     canonical_key = digest(resolved(settings))
@@ -62,7 +65,11 @@ def digest(settings: Plain) -> str:
 
 
 def resolved(settings: Plain) -> Plain:
-    """Return the settings of an arm in the one form that keys are made of."""
+    """Return the settings of an arm in the one form that keys are made of.
+
+    Defaults are filled in or dropped and numbers converted, as the module's docstring
+    says.
+    """
     canonical = {}
     for field, value in settings.items():
         if field in KINDS:
@@ -73,9 +80,10 @@ def resolved(settings: Plain) -> Plain:
 
 
 def options(kind: str, name: str, given: Plain) -> Plain:
-    """Return the options of a spec, and those that it leaves out with their defaults.
+    """Return the options of a spec, and those that it leaves out at their default.
 
-    Numbers of options that are floats are written as floats.
+    ``kind`` is a value of ``KINDS``, ``name`` that of the spec, and ``given`` its
+    options. Numbers of options that are floats are written as floats.
     """
     dropped, filled, floats = _defaults(kind, name)
     values = {**dropped, **filled, **given}
@@ -85,8 +93,11 @@ def options(kind: str, name: str, given: Plain) -> Plain:
 
 
 def _defaults(kind: str, name: str) -> list[Any]:
-    """Return what the file ``defaults`` says of a spec: dropped, filled and floats."""
-    tables = _tables("defaults")
+    """Return the tables of a spec in the file ``defaults``: dropped, filled, floats.
+
+    A table is empty if the file says nothing of the spec.
+    """
+    tables = _tables("defaults", project.home())
     parts = (tables.get(table, {}) for table in ("dropped", "filled", "floats"))
     return [part.get(f"{kind}/{name}", {}) for part in parts]
 
@@ -94,9 +105,9 @@ def _defaults(kind: str, name: str) -> list[Any]:
 def _resolved_specs(kind: str, value: Any) -> Any:
     """Return the value of a field that holds specs, in the form that keys are made of.
 
-    The value is a spec, a list of specs, or a list of an epoch and a spec. Options that
-    a spec leaves out get their default in ``filled``, options that equal their default
-    in ``dropped`` are left out, and those in ``floats`` are written as floats.
+    The value is a spec, a list of specs, or a list of an epoch and a spec. An option
+    that a spec leaves out gets its default in ``filled``; an option that equals its
+    default in ``dropped`` is left out; and those in ``floats`` are written as floats.
     """
     if isinstance(value, list):
         return [_resolved_specs(kind, part) for part in value]
@@ -106,7 +117,8 @@ def _resolved_specs(kind: str, value: Any) -> Any:
     spec = {o: default for o, default in filled.items() if o not in value}
     for option, given in value.items():
         given = _numbers(given, are_floats=option in floats)
-        if option not in dropped or not _is_same(given, dropped[option]):
+        # as they are written: True is not 1, nor 1.0 (a tenth of the time of JSON)
+        if option not in dropped or repr(given) != repr(dropped[option]):
             spec[option] = given
     return spec
 
@@ -125,22 +137,14 @@ def _numbers(value: Any, *, are_floats: bool) -> Any:
     return int(value) if float(value).is_integer() else value
 
 
-def _is_same(value: Any, default: Any) -> bool:
-    """Return whether two JSON values are written the same: True is not 1, nor 1.0."""
-    return repr(value) == repr(default)  # a tenth of the time of JSON
-
-
-def _tables(name: str) -> dict[str, Any]:
-    """Return the tables in the "defaults" or "keys" file of book/project.yaml.
-
-    There are none if it names no such file.
-    """
-    return _read(name, project.home())
-
-
 @cache  # of each book that a process reads
-def _read(name: str, home: Path) -> dict[str, Any]:
-    file = project.described("settings").get(name)
+def _tables(name: str, home: Path) -> dict[str, Any]:
+    """Return the tables in the "defaults" or "keys" file that book/project.yaml names.
+
+    ``home`` is the folder of the book. The result is empty if project.yaml names no
+    such file.
+    """
+    file = project.part("settings").get(name)
     if not file:
         return {}
-    return json.loads((home / "book" / file).read_text(encoding="utf-8"))
+    return project.read_json(home / "book" / file)

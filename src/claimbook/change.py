@@ -15,7 +15,7 @@ from typing import Any
 
 from claimbook import canonical, project
 from claimbook.errors import BookError, choose, refuse_text
-from claimbook.experiment import LOOKS, Arm, Experiment, Spec, is_named
+from claimbook.experiment import NOT_TRAINED, Arm, Experiment, Spec, is_named
 
 NOUNS = {bool: "True or False", int: "a whole number", float: "a number"}
 COUNTED = ("classes", "vocabulary")  # options of a network that follow from a modulus
@@ -43,12 +43,13 @@ class Change:
     def of(self, experiment: Experiment) -> Experiment:
         """Return an experiment with the new values in all arms that have the settings.
 
-        Arms that do not fit, or have none of the settings, stay as they are.
+        Arms whose name fits no pattern, or that have none of the settings, stay as they
+        are.
         """
         return replace(experiment, arms=tuple(map(self._changed, experiment.arms)))
 
     def altered(self, experiment: Experiment) -> list[str]:
-        """Return the names of those arms that would train something else."""
+        """Return the names of those arms whose training the change alters."""
         pairs = zip(experiment.arms, self.of(experiment).arms, strict=True)
         return [
             old.name for old, new in pairs if old.training_key() != new.training_key()
@@ -57,9 +58,9 @@ class Change:
     def check(self, experiments: Sequence[Experiment]) -> None:
         """Raise BookError, before anything is trained, if the change cannot be made.
 
-        That is so if no arm of the experiments has a name that fits, or a setting; if a
-        value is of the wrong type or out of range; or if a setting would change nothing
-        in any arm.
+        It cannot be made if no arm of the experiments has a name that fits or has the
+        setting; if a value is of the wrong type or out of range; or if a setting would
+        change nothing in any arm.
         """
         arms = [arm for experiment in experiments for arm in experiment.arms]
         if not arms:
@@ -81,7 +82,7 @@ class Change:
                 )
 
     def _changed(self, arm: Arm) -> Arm:
-        """Return an arm with the new values of the settings that it has, if it fits."""
+        """Return an arm with the new values of those settings that it has."""
         if not is_named(arm, self.arms):
             return arm
         for path, value in self.settings.items():
@@ -92,7 +93,10 @@ class Change:
 
 
 def check_named(arms: Iterable[Arm], patterns: Iterable[str]) -> None:
-    """Raise UnknownName for a pattern that none of the arms' names fits."""
+    """Raise UnknownName for a pattern that fits the name of none of the arms.
+
+    A pattern is one of `fnmatch`, such as "lr 0.05*".
+    """
     names = dict.fromkeys(arm.name for arm in arms)
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
@@ -104,15 +108,20 @@ in_use: Change | None = None  # what pages of this process change in what they t
 
 
 def use(settings: str, arms: str = "") -> None:
-    """Train the pages of this process with other settings; see `read`."""
+    """Train the pages of this process with other settings.
+
+    ``settings`` is a text as `read` takes it; ``arms`` is a pattern of names of arms,
+    or "" for all arms.
+    """
     global in_use
     in_use = read(settings, [arms] if arms else [])
 
 
 def _values(path: str, present: Mapping[str, list[Any]]) -> list[Any]:
-    """Return the values that arms have of a setting.
+    """Return the values that arms have of a setting, one for each arm that has it.
 
-    Raises BookError, with settings that end so or have a near name, if it is none.
+    ``present`` maps the path of each setting to these values. Raises BookError for an
+    unknown path, with the settings whose last part it is or whose names are near.
     """
     ends = [one for one in present if one.rpartition(".")[2] == path != one]
     if ends and path not in present:
@@ -125,7 +134,8 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
     """Return the change that a text describes, such as "optimizer.lr=0.02 epochs=900".
 
     Settings are separated by blanks, and quotes protect a blank in a value. A value is
-    a literal of Python, or else a string. Raises BookError for a text without settings.
+    a literal of Python, or else a string. ``arms`` are patterns of the names of the
+    arms to change, by default all. Raises BookError for a text that names no setting.
     """
     values = {}
     refuse_text("arms", arms)
@@ -137,7 +147,7 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
         path, sign, text = word.partition("=")
         if not (path and sign and text):
             raise BookError(
-                f"{word!r} is no setting: write a name and a value, as in "
+                f"{word!r} is not a setting: write a name and a value, as in "
                 "optimizer.lr=0.02, and a value that has blanks in quotes, as in "
                 "dataset.operation='a*a + b'"
             )
@@ -153,8 +163,9 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
 def settings_of(arm: Arm) -> dict[str, Any]:
     """Return the settings of an arm that a reader can change, by their paths.
 
-    Options that the arm leaves out are there with their defaults. What is only measured
-    (``LOOKS``) cannot be changed, as it is no part of the key of a training.
+    Options that the arm leaves out are included with their defaults. Fields that say
+    only what is measured (``NOT_TRAINED``) are left out: they are not part of the key
+    of a training.
     """
     settings: dict[str, Any] = {}
     for name, spec in arm.specs():
@@ -162,21 +173,22 @@ def settings_of(arm: Arm) -> dict[str, Any]:
         for option, value in _options(name, spec).items():
             settings[f"{name}.{option}"] = value
     for field in fields(arm):
-        if field.name not in LOOKS | canonical.KINDS.keys():
+        if field.name not in NOT_TRAINED | canonical.KINDS.keys():
             settings[field.name] = getattr(arm, field.name)
     return settings
 
 
 def _options(field: str, spec: Spec) -> dict[str, Any]:
-    """Return the options of a spec, and those it leaves out with their defaults."""
+    """Return the options of a spec, those that it leaves out with their defaults."""
     return canonical.options(canonical.KINDS[field], spec.name, spec.options)
 
 
 def _with(arm: Arm, path: str, value: Any) -> Arm:
     """Return an arm with another value of a setting that it has.
 
-    The numbers of classes and tokens follow a modulus, and what is logged and kept
-    follows the last epoch.
+    A change of the modulus ``dataset.p`` changes the numbers of classes and tokens of
+    the network with it, and a change of ``epochs`` what is logged and kept at the last
+    epoch.
     """
     field, _, option = path.partition(".")
     if path == "epochs":
@@ -185,6 +197,7 @@ def _with(arm: Arm, path: str, value: Any) -> Arm:
         return replace(arm, **{field: value})
 
     def new(part: Any) -> Any:
+        """Return one spec of the field with the new value, if it has the option."""
         if not isinstance(part, Spec):
             return part  # the epoch of a later loss
         if not option:
@@ -207,9 +220,9 @@ def _with(arm: Arm, path: str, value: Any) -> Arm:
 
 
 def _renamed(field: str, spec: Spec, name: str) -> Spec:
-    """Return a spec of another name, with the options that both have.
+    """Return a spec of another name, with those options that the new name has as well.
 
-    Raises UnknownName if nothing is called so.
+    Raises UnknownName if no function or class of this kind is called so.
     """
     import inspect
 
@@ -223,7 +236,10 @@ def _renamed(field: str, spec: Spec, name: str) -> Spec:
 
 
 def _until(arm: Arm, epochs: int) -> Arm:
-    """Return an arm with another last epoch, logged and kept as the old one is."""
+    """Return an arm with another last epoch.
+
+    What was logged or kept at the old last epoch is so at the new one.
+    """
 
     def moved(epoch: int) -> int:
         return epochs if epoch == arm.epochs else epoch
@@ -238,27 +254,28 @@ def _until(arm: Arm, epochs: int) -> Arm:
 def _fitting(path: str, value: Any, old: Any) -> Any:
     """Return a new value of a setting in the type of the old one.
 
-    Any value may take the place of None. Raises BookError if it is of another type, or
-    not within the limits that "ranges" of book/project.yaml has for the option.
+    Any value may take the place of None. Raises BookError if the value is of another
+    type, or outside the limits that "ranges" of book/project.yaml has for the option.
     """
-    told = f"{path} cannot be {value!r}"
+    refusal = f"{path} cannot be {value!r}"
     if isinstance(old, tuple | list):
-        if not isinstance(value, tuple | list):
-            example = repr(tuple(old)).replace(" ", "")
-            raise BookError(f"{told}: write several, as in {path}={example}")
         first = old[0] if len(old) else None
+        needs_some = isinstance(first, int | float)  # as a network needs layers
+        if not isinstance(value, tuple | list) or (needs_some and not value):
+            example = repr(tuple(old)).replace(" ", "")
+            raise BookError(f"{refusal}: write several, as in {path}={example}")
         return tuple(_fitting(path, part, first) for part in value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(old, float) and is_number:
         value = float(value)
     if old is not None and type(value) is not type(old):
         noun = NOUNS.get(type(old), "a name")
-        raise BookError(f"{told}: it is {old!r} in the book, so give {noun}")
+        raise BookError(f"{refusal}: it is {old!r} in the book, so give {noun}")
     if is_number and not math.isfinite(value):
-        raise BookError(f"{told}: give a finite number")
-    ranges = project.described("ranges")
+        raise BookError(f"{refusal}: give a finite number")
+    ranges = project.part("ranges")
     low, high = ranges.get(path.rpartition(".")[2], (-math.inf, math.inf))
     if is_number and not low <= value <= high:
         bound = f"at least {low:g}" if value < low else f"at most {high:g}"
-        raise BookError(f"{told}: give a number of {bound}")
+        raise BookError(f"{refusal}: give a number of {bound}")
     return value

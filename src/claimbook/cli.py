@@ -21,10 +21,21 @@ LINE += "all: {all}"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code.
+
+    ``arguments`` are the words after the name of the command, by default those of this
+    process.
+    """
     errors.warn_in_one_line()
     try:
         options = _parser().parse_args(arguments)
+        if options.version and options.command:
+            raise errors.UnknownName("--version stands alone: leave out the rest")
+        if options.version:
+            print(__version__)
+            return 0
+        if not options.command:
+            raise errors.UnknownName(f"name a command: {', '.join(COMMANDS)}")
         code = COMMANDS[options.command](options)
         print(end="", flush=True)  # so that a closed pipe is noticed here
         return code
@@ -46,8 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     """Return the parser of the command line, with a subparser for each command."""
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--version", action="store_true")
+    commands = parser.add_subparsers(dest="command")
     shared = argparse.ArgumentParser(add_help=False)
     names = shared.add_argument("names", nargs="*", help="experiments, or beginnings")
     scales = ", ".join(SCALES)
@@ -92,9 +103,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def given_path(text: str) -> Path:
-    """Return a path given on the command line; refuse one that no file can have.
+    """Return the path that an argument gives; refuse one that no file can have.
 
-    An empty one, as of an unset variable, would be the working directory.
+    An empty text, as of an unset variable, is refused too: as a path it would be the
+    working directory. Raises ArgumentTypeError.
     """
     if not text or "\0" in text or text.encode(errors="replace").decode() != text:
         message = f"{text!r} is empty, has NUL or is not in UTF-8"
@@ -103,25 +115,34 @@ def given_path(text: str) -> Path:
 
 
 def _seeds(text: str) -> list[int]:
-    """Return the seeds in a list that is separated by commas."""
+    """Return the seeds that an argument lists, separated by commas.
+
+    Raises ArgumentTypeError for anything but whole numbers.
+    """
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        message = f"{text!r} is no list of seeds: write whole numbers, as in 42,0,1"
+        message = f"{text!r} is not a list of seeds: write whole numbers, as in 42,0,1"
         raise argparse.ArgumentTypeError(message) from None
 
 
 def worker_count(text: str) -> int:
-    """Return a number of processes, a whole number from 0 on."""
+    """Return the number of worker processes that an argument gives, from 0 on.
+
+    With 0 this process trains itself. Raises ArgumentTypeError for any other text.
+    """
     if not text.isdecimal():
-        message = f"{text!r} is no number of processes: write 0, 1, 2 or more"
+        message = f"{text!r} is not a number of processes: write 0, 1, 2 or more"
         raise argparse.ArgumentTypeError(message)
     return int(text)
 
 
 def _seconds(text: str) -> float:
-    """Return a time budget, a number of seconds from 0 on; infinity is allowed."""
-    message = f"{text!r} is no time: write seconds, as in 1500"
+    """Return the time budget that an argument gives, in seconds from 0 on, or infinity.
+
+    Raises ArgumentTypeError for any other text.
+    """
+    message = f"{text!r} is not a time: write seconds, as in 1500"
     try:
         seconds = float(text)
     except ValueError:
@@ -176,9 +197,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _report_orphans() -> None:
-    """Report the recorded columns that no observable makes any more.
+    """Report on stderr the recorded columns that no observable makes any more.
 
-    They are no fault, but nobody can measure them again.
+    Such columns are not a fault, but nobody can measure them again.
     """
     from claimbook import names, observing
 
@@ -194,8 +215,9 @@ def _report_orphans() -> None:
 def _summary(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
     """Return what is recorded of an experiment, and how long all of it would take.
 
-    ``members`` is the metadata of its recorded members. "seconds" estimates the time of
-    all members on each device that trained some, and "all" is the same in words.
+    ``members`` is the metadata of its recorded members, by "arm|seed". The entry
+    "seconds" has for each device that trained some the estimated time of all members
+    there, and "all" the same in words.
     """
     member_count = len(list(experiment.members()))
     seconds_each = dict[str, list[float]]()  # of recorded members, by device
@@ -218,9 +240,9 @@ def _summary(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
 
 
 def _target_folder(options: argparse.Namespace) -> Path | None:
-    """Return the folder for records of ``run``: None for that of the book's records.
+    """Return the folder into which ``run`` records; None is that of the book's records.
 
-    With neither --out nor --record nor GROKBOOK_RECORDS it is data/reruns. Raises
+    With none of --out, --record and GROKBOOK_RECORDS the folder is data/reruns. Raises
     BookError if --record would record code that is in no commit, or settings that are
     not the book's, and UnknownName if all experiments are to be trained and no folder
     is named.
@@ -261,9 +283,10 @@ def _check_selection(
 def _run(options: argparse.Namespace) -> int:
     """Run ``run``: train the missing members, or with --dry-run print their order.
 
-    Then it prints how many members each experiment that had a missing one has. Returns
-    the exit code. Raises UnknownName if no experiment has one of the arms or seeds that
-    are asked for, and Unfinished if the time is up before all are trained.
+    After training, a line for each experiment that lacked a member says how many are
+    recorded. Returns the exit code. Raises UnknownName if no experiment has one of the
+    arms or seeds that are asked for, and Unfinished if the time is up before all are
+    trained.
     """
     from claimbook import names
     from claimbook.engine import device, pool
@@ -320,6 +343,9 @@ def _merge(options: argparse.Namespace) -> int:
 
     Returns the exit code, 0; `records.merge` says what it raises.
     """
+    from claimbook import names, observing
+
+    names.observables()  # registers all observables
     merged = records.merge(
         options.folders,
         # the book takes no members of smoke scale
@@ -328,6 +354,7 @@ def _merge(options: argparse.Namespace) -> int:
         replace=options.replace,
         uncommitted=options.uncommitted,
         dry_run=options.dry_run,
+        stems=observing.stems,
     )
     print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))
     if options.out is None and not options.dry_run:

@@ -25,7 +25,10 @@ def skeleton(node: ast.AST) -> str:
 
 
 def of_code(nodes: Iterable[ast.AST]) -> str:
-    """Return 12 hexadecimal digits of the SHA-256 of syntax trees, in their order."""
+    """Return a digest of syntax trees, in their order.
+
+    It is the first 12 hexadecimal digits of a SHA-256.
+    """
     text = "\n".join(skeleton(node) for node in nodes)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -30,7 +30,7 @@ class BookError(Exception):
 
 
 class UnknownName(BookError, ValueError):
-    """A name is none of those that are known."""
+    """A name that is not one of those that are known."""
 
     code = 2
 
@@ -40,7 +40,7 @@ class RecordError(BookError):
 
 
 class NoRecord(RecordError):
-    """There is no record yet: nobody has trained the experiment, which is no fault."""
+    """There is no record yet, which is not a fault: nobody trained the experiment."""
 
 
 class DataError(BookError):
@@ -77,12 +77,13 @@ class Diverged(TrainingError):
 
 
 def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> Any:
-    """Return ``known[name]``, or the name itself if ``known`` is no mapping.
+    """Return ``known[name]``, or the name itself if ``known`` is not a mapping.
 
     Raises UnknownName, a ValueError, if ``known`` does not have the name: "unknown loss
     'x': use one of a, b", with the three nearest names at most, or the first twelve if
     none is near. If there are but three names, all are listed. ``what`` is the kind of
-    thing that is named, such as "loss".
+    thing that is named, such as "loss". A caller that needs only the error drops the
+    result.
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
@@ -97,7 +98,7 @@ def check_type(where: str, value: Any, kind: Any) -> None:
     """Raise BookError if a value that was read from a file is not of a type.
 
     ``kind`` is a type as in an annotation: ``dict[str, list[int]]``. A whole number
-    counts something, so it is at least 1; NaN is no number. ``where`` says where in
+    counts something, so it is at least 1; NaN is not a number. ``where`` says where in
     which file the value stands.
     """
     parts = get_args(kind)
@@ -123,7 +124,8 @@ def check_type(where: str, value: Any, kind: Any) -> None:
 def refuse_text(what: str, names: Any) -> None:
     """Raise UnknownName for a text where a list of names is asked.
 
-    It would be read letter by letter.
+    Python would iterate over the letters of such a text. ``what`` is what the argument
+    is called.
     """
     if isinstance(names, str):
         raise UnknownName(f"{what} is a list of names: write [{names!r}]")
@@ -142,7 +144,7 @@ def needing_extra() -> Iterator[None]:
 
 
 def complain(sentence: str) -> None:
-    """Print to stderr, in one line, what is wrong."""
+    """Print on stderr, in one line, a sentence that says what is wrong."""
     print(f"grokbook: {sentence}", file=sys.stderr, flush=True)
 
 

@@ -16,9 +16,19 @@ from claimbook.errors import BookError, refuse_text
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
 # Fields of an arm that say what it is called and what is measured, not what is trained.
-LOOKS = {"name", "log", "observables", "rarely", "keep", "keep_dtype", "keep_seeds"}
-LOOKS |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
+NOT_TRAINED = {
+    "name",
+    "log",
+    "observables",
+    "rarely",
+    "keep",
+    "keep_dtype",
+    "keep_seeds",
+}
+NOT_TRAINED |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
 # Fields of an arm that are whole numbers, with the least that each may be.
+MOST_EPOCHS = 10**9
+MOST_ROWS = 10**6  # that an arm may log
 LEAST = {"epochs": 0, "batch_size": 1, "eval_batch": 1, "after_stop": 0}
 
 
@@ -54,7 +64,7 @@ class Arm:
         autocast     dtype of matrix products and logits, while weights are in
                      ``dtype``: float16 or bfloat16
 
-    These say what is measured (``LOOKS``):
+    These say what is measured (``NOT_TRAINED``):
 
         log          logged epochs: every ``log`` epochs, or ((until, every), ...) for a
                      dense start; the first and the last epoch are always logged
@@ -115,6 +125,14 @@ class Arm:
             is_whole = is_number and number >= least and float(number).is_integer()
             if number is not None and not is_whole:
                 raise self._refused(what, number, f"a whole number from {least} on")
+        if self.epochs > MOST_EPOCHS:
+            raise self._refused("epochs", self.epochs, f"at most {MOST_EPOCHS:,}")
+        start = rows = 0
+        for until, interval in self._log_pieces:
+            rows += max(min(until, self.epochs) - start, 0) // interval
+            start = until
+        if rows > MOST_ROWS:
+            raise self._refused("log", self.log, f"intervals for {MOST_ROWS:,} rows")
         for field in ("alpha", "init_scale"):
             if not math.isfinite(factor := getattr(self, field)):
                 raise self._refused(field, factor, "a finite number")
@@ -127,7 +145,7 @@ class Arm:
 
     @property
     def _log_pieces(self) -> tuple[tuple[int, int], ...]:
-        """``log`` as (until, every) in any case."""
+        """``log`` as ((until, every), ...), also where it is one interval."""
         return ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
 
     def logged_epochs(self) -> list[int]:
@@ -147,21 +165,26 @@ class Arm:
         return {*range(0, self.epochs + 1, interval), self.epochs}
 
     def keeps_weights(self, seed: int) -> bool:
-        """Return whether the member with a seed stores weights."""
+        """Return whether the member with this seed stores weights."""
         return bool(self.keep) and (self.keep_seeds is None or seed in self.keep_seeds)
 
     def specs(self) -> Iterator[tuple[str, Spec]]:
-        """Yield each (field, spec) that the arm has."""
+        """Yield (name of a field, spec) for each spec of the arm.
+
+        A field with several specs, such as ``penalties``, is yielded once for each of
+        them.
+        """
         for field in canonical.KINDS:
             value = getattr(self, field)
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, Spec):
                     yield field, part
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, by name, without those at their default.
+    def as_plain(self) -> dict[str, Any]:
+        """Return the arm as a dict of JSON values, by field.
 
-        So an arm stays as it is in JSON when ``Arm`` gets another field.
+        Fields at their default are left out, so that the dict of an arm stays as it is
+        when ``Arm`` gets another field.
         """
         plain = {}
         for field in fields(self):
@@ -171,79 +194,100 @@ class Arm:
         return plain
 
     @classmethod
-    def from_json(cls, plain: dict[str, Any]) -> "Arm":
-        """Return the arm that ``to_json`` made this of.
+    def from_plain(cls, plain: dict[str, Any]) -> "Arm":
+        """Return the arm that ``as_plain`` turned into this dict.
 
-        Raises TypeError if it is of no arm.
+        Raises TypeError for a dict that describes no arm.
         """
         return cls(**{name: _from_plain(value) for name, value in plain.items()})
 
     def training_key(self) -> str:
-        """Return the key that arms share if they train the same.
+        """Return the digest of what is trained, which arms share if they train alike.
 
-        Fields in ``LOOKS`` and ways of writing the same settings do not change it.
+        Fields in ``NOT_TRAINED`` do not change it, nor do other ways to write the same
+        settings.
         """
         return self._training_key
 
     @cached_property
     def _training_key(self) -> str:
-        settings = self.to_json().items()
-        return canonical.key({k: v for k, v in settings if k not in LOOKS})
+        settings = self.as_plain().items()
+        return canonical.key({k: v for k, v in settings if k not in NOT_TRAINED})
 
     def hash(self) -> str:
-        """Return a digest of all fields, which a checkpoint must have to be resumed."""
-        return canonical.digest(canonical.resolved(self.to_json()))
+        """Return a digest of all fields: 16 hexadecimal digits.
+
+        A checkpoint is resumed only by an arm that has the same.
+        """
+        return canonical.digest(canonical.resolved(self.as_plain()))
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A set of arms, each of which is trained with every seed."""
+    """A set of arms, each of which is trained with every seed.
+
+    ``name`` is "<paper>/<id>" and ``scale`` one of ``SCALES``. ``reduced`` says in
+    words what is smaller than at paper scale; it is "" at the other scales.
+    """
 
     name: str
     scale: str
     arms: tuple[Arm, ...]
     seeds: tuple[int, ...]
-    reduced: str = ""  # at laptop scale: what was reduced, in words
+    reduced: str = ""
 
     def members(self) -> Iterator[tuple[Arm, int]]:
-        """Yield every (arm, seed), seed by seed to keep an interrupted run balanced."""
+        """Yield every member (arm, seed), seed by seed.
+
+        In this order a run that is interrupted has about as many seeds of each arm.
+        """
         return ((arm, seed) for seed in self.seeds for arm in self.arms)
 
     def arm(self, name: str) -> Arm:
         """Return the arm of that name; raises KeyError if there is none."""
         return {arm.name: arm for arm in self.arms}[name]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, by name."""
-        arms = [arm.to_json() for arm in self.arms]
+    def as_plain(self) -> dict[str, Any]:
+        """Return the experiment as a dict of JSON values, by field."""
+        arms = [arm.as_plain() for arm in self.arms]
         return vars(self) | {"seeds": list(self.seeds), "arms": arms}
 
     @classmethod
-    def from_json(cls, plain: dict[str, Any]) -> "Experiment":
-        """Return the experiment that ``to_json`` made this of."""
-        arms = tuple(Arm.from_json(arm) for arm in plain["arms"])
+    def from_plain(cls, plain: dict[str, Any]) -> "Experiment":
+        """Return the experiment that ``as_plain`` turned into this dict."""
+        arms = tuple(Arm.from_plain(arm) for arm in plain["arms"])
         return cls(**plain | {"seeds": tuple(plain["seeds"]), "arms": arms})
 
 
 def is_named(arm: Arm, patterns: Collection[str]) -> bool:
-    """Return whether the name of an arm fits a pattern; without patterns any does."""
+    """Return whether the name of an arm fits one of some patterns of `fnmatch`.
+
+    Without patterns every name fits.
+    """
     return any(fnmatchcase(arm.name, pattern) for pattern in patterns or ["*"])
 
 
+# A member is one arm with one seed (arm, seed): one network that is trained.
 Member = tuple[Arm, int]
 
 
 @dataclass
 class Result:
-    """What the training of one member left behind."""
+    """What the training of one member left behind.
+
+    ``rows`` are values by column, one dict per logged epoch. ``kept`` has weights by
+    epoch and parameter name. ``seconds`` is the training time, ``info`` metadata such
+    as the device, and ``trace`` the loss of every step, or None if the arm does not ask
+    for it.
+    """
 
     arm: Arm
     seed: int
-    rows: list[dict[str, float]]  # values by column, one row per logged epoch
-    kept: dict[int, dict[str, Any]]  # weights by epoch and parameter name
-    seconds: float  # training time
-    info: dict[str, Any]  # metadata, such as the device
-    trace: list[float] | None = None  # the loss of every step
+    rows: list[dict[str, float]]
+    kept: dict[int, dict[str, Any]]
+    seconds: float
+    info: dict[str, Any]
+    trace: list[float] | None = None
 
 
 def _plain(value: Any) -> Any:
@@ -257,7 +301,7 @@ def _plain(value: Any) -> Any:
 
 
 def _from_plain(value: Any) -> Any:
-    """Return what `_plain` made a value of: dicts as specs, lists as tuples."""
+    """Return the value that `_plain` turned into JSON data."""
     if isinstance(value, dict):
         return Spec(**{name: _from_plain(option) for name, option in value.items()})
     if isinstance(value, list):

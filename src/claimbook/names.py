@@ -1,7 +1,8 @@
 """What a name in an arm means: a public function or class, in small letters.
 
-"modules" of book/project.yaml says in which module names of each kind are looked up.
-"renamed" gives the names that are recorded but that the code does not have any more.
+"modules" of book/project.yaml says in which module the names of each kind ("loss",
+"model", ...) are looked up. "renamed" maps names that are recorded, but that the code
+does not have any more, to those of today.
 
 A name with a colon, such as "my_module:my_loss", is of a module that is not the book's:
 a file on PYTHONPATH or in the working directory. Behind an @ it may have the digest of
@@ -31,14 +32,14 @@ from claimbook.protocol import Data
 def module_of(kind: str) -> ModuleType:
     """Import and return the module that has the names of a kind, such as "loss".
 
-    Raises UnknownName if the kind has no module in book/project.yaml, BookError if
+    Raises UnknownName if the kind has no module in book/project.yaml, and BookError if
     no kind has one or if the module cannot be found.
     """
-    modules = project.described("modules")
+    modules = project.part("modules")
     if not modules:
         raise BookError(
             "`modules` of book/project.yaml do not say in which modules names are: "
-            f"{project.home()} is no whole checkout of a book"
+            f"{project.home()} is not a whole checkout of a book"
         )
     name = choose("kind of name", kind, modules)
     try:
@@ -55,8 +56,9 @@ def resolve(kind: str, spec: Spec) -> Any:
 
     The candidates are the public functions and classes in the module of the kind that
     are defined there or in a submodule, and that the learner can use as one of the
-    kind; or what a name with a colon says. Raises UnknownName, which lists near names,
-    if none is called so, and BookError if a module of another's cannot be imported.
+    kind. A name with a colon is looked up in a module that is not the book's. Raises
+    UnknownName, which lists near names, if no candidate is called so, and BookError if
+    a module that is not the book's cannot be imported.
     """
     if ":" in spec.name:
         return _from_outside(kind, spec.name)
@@ -64,18 +66,19 @@ def resolve(kind: str, spec: Spec) -> Any:
     known = {}
     for name, value in vars(module).items():
         is_public = callable(value) and not name.startswith("_")
-        # what the module imports from other packages is no candidate
+        # what the module imports from other packages is not a candidate
         is_own = is_public and value.__module__.startswith(module.__name__)
         if is_own and _is_usable(kind, value):
             known[name.lower()] = value
-    name = project.described("renamed").get(spec.name, spec.name)
+    name = project.part("renamed").get(spec.name, spec.name)
     return choose(kind, name, known)
 
 
 def check_options(kind: str, spec: Spec) -> None:
     """Raise UnknownName, which lists near names, for an option that a spec cannot have.
 
-    Where a function hands options on to another one, only the other knows them.
+    A function with ``**options`` hands them on to another one, which alone knows their
+    names, so no option of such a function is checked.
     """
     parameters = inspect.signature(resolve(kind, spec)).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -93,9 +96,9 @@ def dtype(name: str) -> torch.dtype:
 
 @cache  # a signature takes longer to read than all else that a name needs
 def _is_usable(kind: str, value: Any) -> bool:
-    """Return whether the learner can call a function or class as one of a kind.
+    """Return whether the learner can use a function or class as one of a kind.
 
-    The module of a kind may have helpers beside what arms can name.
+    The module of a kind may have helpers too, which no arm can name.
     """
     if inspect.isclass(value) and kind in ("model", "optimizer"):
         base = torch.nn.Module if kind == "model" else torch.optim.Optimizer
@@ -127,10 +130,13 @@ def _is_usable(kind: str, value: Any) -> bool:
 
 
 def _from_outside(kind: str, name: str) -> Any:
-    """Return what a name with a colon means, from a module that is not the book's."""
+    """Return the function or class that a name with a colon means.
+
+    Raises BookError if the name has a digest and the module's code another one.
+    """
     address, _, pinned = name.partition("@")
     module_name, _, attribute = address.partition(":")
-    module = imported(module_name)
+    module = import_outside(module_name)
     known = {n: v for n, v in vars(module).items() if callable(v) and n[0] != "_"}
     found = choose(f"{kind} in {module_name}", attribute, known)
     if pinned and pinned != (current := code_digest(module_name)):
@@ -141,10 +147,10 @@ def _from_outside(kind: str, name: str) -> Any:
     return found
 
 
-def imported(module_name: str) -> ModuleType:
+def import_outside(module_name: str) -> ModuleType:
     """Import a module that is not the book's, and return it.
 
-    Raises BookError, with the reason in one line, if that fails for any reason.
+    Raises BookError, with the reason in one line, if the import fails for any reason.
     """
     folder = os.getcwd()
     if folder not in sys.path:  # a console script has its own folder there instead
@@ -162,23 +168,23 @@ def imported(module_name: str) -> ModuleType:
 
 
 def code_digest(module_name: str) -> str:
-    """Return 12 hexadecimal digits of the SHA-256 of the code of a module's file.
+    """Return 12 hexadecimal digits of the SHA-256 of the code in a module's file.
 
-    Comments and docstrings do not change it, nor what the module imports. Raises
-    BookError if the module has no file with code.
+    Comments and docstrings do not change the digest, nor does the code of other modules
+    that this one imports. Raises BookError if the module has no file with code.
     """
     spec = importlib.util.find_spec(module_name)
     try:
         code = Path(spec.origin).read_text(encoding="utf-8")  # type: ignore
         return digest.of_code([ast.parse(code)])
     except (AttributeError, TypeError, OSError, ValueError, SyntaxError) as error:
-        raise BookError(f"{module_name} is no module with a file of code") from error
+        raise BookError(f"{module_name} is not a module with a file of code") from error
 
 
 def check_pinned(arms: Iterable[Arm]) -> None:
     """Raise BookError for an arm whose record would not say which code trained it.
 
-    That is one that names something from outside of the book without its digest.
+    Such an arm names something from outside of the book without the digest of its code.
     """
     for arm in arms:
         for field, spec in arm.specs():

@@ -30,14 +30,16 @@ Values = dict[str, Tensor]
 NOTHING: Any = {}
 
 
-# Needs that are not those of a network's places, see above; VARIANTS has more of them.
+# Needs that are not names of taps, as the module's docstring lists them; the keys of
+# VARIANTS are such needs as well.
 FIELDS = frozenset({"train", "test", "step", "moments", "objective", "tap_grads"})
 
 
 class SplitOutputs(NamedTuple):
-    """What the network makes of a split, each tensor (rows, ...).
+    """Inputs, labels and outputs of the network on a split, each tensor (rows, ...).
 
-    ``losses`` are those of the run's own loss, per sample; ``taps`` are activations.
+    ``losses`` are those of the run's own loss, one for each label; ``taps`` are
+    activations by the name of the tap.
     """
 
     inputs: Tensor
@@ -51,9 +53,10 @@ class Snapshot(NamedTuple):
     """What observables read of one training step; a field that none reads is empty.
 
     ``params`` are the weights after the step and ``before`` those before it; ``grads``
-    are the raw gradients of the training objective at ``before``. In a stack every
-    tensor has a first axis of members, and ``objective`` and ``tap_grads`` take the
-    index of a member as first argument.
+    are the raw gradients of the training objective at ``before``, and ``moments``
+    AdamW's sqrt(v_hat) + eps, all by parameter name. ``variant_losses`` are training
+    losses (rows,) by column. In a stack every tensor has a first axis of members, and
+    ``objective`` and ``tap_grads`` take the index of a member as first argument.
     """
 
     params: Mapping[str, Tensor]
@@ -102,9 +105,10 @@ VARIANTS: dict[str, Callable[[Any], dict[str, Variant]]] = {}
 def observable(
     *needs: str, makes: tuple[str, ...], mapped: bool = True, averaged: bool = False
 ) -> Callable:
-    """Register a function as an observable, under its own name.
+    """Return a decorator that registers a function as an observable, by its own name.
 
-    Columns stand in the order in which observables are registered.
+    The module's docstring explains the arguments. The columns of a record stand in the
+    order in which observables are registered.
     """
 
     def register(function: Callable[[Any], Values]) -> Callable[[Any], Values]:
@@ -117,20 +121,24 @@ def observable(
 
 
 def tap_names(needs: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return those of a network's known taps that observables with these needs read."""
+    """Return the names of those taps that observables with these needs read.
+
+    ``known`` are the names of all taps of the network.
+    """
     prefixes = tuple(f"{need}." for need in needs)
     return [name for name in known if f"{name}.".startswith(prefixes)]
 
 
 def needs(names: Iterable[str]) -> set[str]:
-    """Return the needs of the named observables, all together."""
+    """Return all needs of the named observables together."""
     return {need for name in names for need in OBSERVABLES[name].needs}
 
 
 def stems(names: Iterable[str] | None = None) -> set[str]:
-    """Return the stems of the columns that the named observables make, by default all.
+    """Return the stems of the columns that observables make.
 
-    A stem is what a column is called before its first dot.
+    ``names`` are the names of the observables, by default all. A stem is the part of a
+    column's name before the first dot.
     """
     chosen = OBSERVABLES if names is None else names
     return {stem for name in chosen for stem in OBSERVABLES[name].makes}
@@ -139,9 +147,11 @@ def stems(names: Iterable[str] | None = None) -> set[str]:
 def observe(
     snapshot: Snapshot, names: Iterable[str], *, stacked: bool = False
 ) -> Values:
-    """Return the values of the named observables: () each, (members,) of a stack.
+    """Return the values of the named observables by column, () each.
 
-    Raises UnknownName for a name that nobody registered.
+    With ``stacked`` the tensors of the snapshot have a first axis of members, and so
+    have the values, (members,) each. Raises UnknownName for a name that nobody
+    registered.
     """
     refuse_text("names", names)
     wanted = {choose("observable", name, OBSERVABLES) for name in names}
@@ -170,5 +180,9 @@ def observe(
 
 
 def _of_member(index: int, leaf: Any) -> Any:
-    """Return a member's part of a leaf of a Snapshot: a row, or the function of it."""
+    """Return the part of one member of a leaf of a Snapshot.
+
+    Of a tensor that is a row of its first axis; of a function that takes the index of a
+    member it is the function for this member.
+    """
     return leaf[index] if isinstance(leaf, Tensor) else partial(leaf, index)

@@ -17,7 +17,6 @@ Who trains, executes pages or lists what there is to train runs this code. Who r
 records runs none: ``recorded`` finds the same experiments in a table beside them.
 """
 
-import json
 import runpy
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -28,46 +27,51 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import project, records
-from claimbook.errors import BookError, NoRecord, choose, refuse_text
+from claimbook.errors import BookError, NoRecord, RecordError, choose, refuse_text
 from claimbook.experiment import SCALES, Arm, Experiment, Spec
 
-Row = dict[str, Any]
+Row = dict[str, Any]  # an experiment, shared settings or an arm, as it is written
 Rows = Iterator[Row]
 END: Any = object()  # the last epoch of an arm, in its ``log``, ``keep`` or ``rarely``
 
 
 @dataclass(frozen=True)
 class Size:
-    """A setting that differs between the scales; smoke begins from that of laptop."""
+    """A setting with one value at paper scale and another at laptop and smoke."""
 
     paper: Any
     laptop: Any
 
 
 def experiment(name: str, reduced: str, **settings: Any) -> Row:
-    """Return the row that begins an experiment; its arms are the rows that follow.
+    """Return a dict that begins an experiment; the arms are the dicts yielded after it.
 
-    ``reduced`` says in words what laptop scale leaves out. ``settings`` are shared by
-    the arms; ``seeds`` among them is the number of seeds, as a Size, or a tuple of the
-    seeds themselves. Smoke scale has the arms of both scales, with two seeds.
+    ``name`` is the experiment's id within its paper. ``reduced`` says in words what
+    laptop scale leaves out. ``settings`` are shared by the arms; ``seeds`` among them
+    is the number of seeds, as a Size, or a tuple of the seeds themselves. Smoke scale
+    has the arms of both other scales, with two seeds.
     """
     return {"experiment": name, "reduced": reduced} | settings
 
 
 def shared(**settings: Any) -> Row:
-    """Return the row that gives settings to all arms that follow in an experiment.
+    """Return a dict of settings for all arms that follow in an experiment.
 
-    A setting of an arm itself goes before them.
+    A setting that an arm has itself takes precedence.
     """
     return settings
 
 
 def row(
-    name: str | Size, loss: Any = None, optimizer: Any = None, **settings: Any
+    name: str | Size,
+    loss: Spec | Size | None = None,
+    optimizer: Spec | Size | None = None,
+    **settings: Any,
 ) -> Row:
-    """Return the row of an arm: its settings beside those that are shared.
+    """Return the dict of an arm: its settings beyond those that are shared.
 
-    ``only`` among the settings is the one scale at which the experiment has the arm.
+    ``loss`` and ``optimizer`` are specs, or None to take the shared one. ``only`` among
+    the settings is the one scale at which the experiment has the arm.
     """
     given = {"name": name, "loss": loss, "optimizer": optimizer}
     return {key: value for key, value in given.items() if value} | settings
@@ -76,7 +80,7 @@ def row(
 def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
     """Return a setting with each ``Size`` in it replaced by its value at a scale.
 
-    ``end``, the last epoch, takes the place of each ``END``.
+    ``end``, the last epoch of the arm, takes the place of each ``END``.
     """
     if value is END:
         return end
@@ -93,8 +97,8 @@ def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
 class Registry(dict[str, Callable[[str], Experiment]]):
     """The experiments of one paper, by name, each as a function of the scale.
 
-    Of ``seeds`` the first ``count`` are trained, unless an experiment says otherwise.
-    ``settings`` are shared by all arms of the paper.
+    The first ``count`` of the ``seeds`` are trained, unless an experiment says
+    otherwise. ``settings`` are shared by all arms of the paper.
     """
 
     def __init__(self, paper: str, seeds: tuple[int, ...], count: Size, **settings):
@@ -107,7 +111,8 @@ class Registry(dict[str, Callable[[str], Experiment]]):
     def section(self, rows: Callable[[], Rows]) -> Callable[[], Rows]:
         """Register the experiments that a function yields; use it as a decorator.
 
-        Each row of ``experiment`` is followed by its rows of ``shared`` and ``row``.
+        The function yields dicts: for each experiment that of ``experiment``, followed
+        by those of ``shared`` and ``row``.
         """
         for entry in rows():
             if "experiment" in entry:  # the rows that follow add to this plan
@@ -127,7 +132,8 @@ class Registry(dict[str, Callable[[str], Experiment]]):
     def _make(self, plan: dict[str, Any], scale: str) -> Experiment:
         """Return the experiment of a plan at a scale.
 
-        The plan has its name, what is ``reduced``, its seeds and the settings by arm.
+        The plan has the entries "name", "reduced", "seeds" and "arms", a list with the
+        settings of each arm.
         """
         is_smoke = scale == "smoke"
         arms = []
@@ -155,13 +161,14 @@ def shrink(arm: Arm) -> Arm:
     are counted from it. Where numbers are written as codes, p sets the length of a code
     and stays as it is.
     """
-    limits = project.described("smoke")
+    limits = project.part("smoke")
     is_coded = "encoding" in arm.dataset.options
     p = 0  # the modulus, if it is reduced
     if "p" in limits and not is_coded:
         p = arm.dataset.options.get("p", 0)
 
     def limited(option: str, value: Any) -> Any:
+        """Return an option at most as large as its limit, if it has one."""
         if p and option in ("classes", "vocabulary"):
             return value - p + limits["p"]
         if option not in limits or (option == "p" and is_coded):
@@ -171,6 +178,7 @@ def shrink(arm: Arm) -> Arm:
         return min(value, limits[option])
 
     def small(spec: Spec) -> Spec:
+        """Return a spec with all its options limited."""
         return Spec(spec.name, **{k: limited(k, v) for k, v in spec.options.items()})
 
     # settings that the arm does not have stay None
@@ -193,8 +201,8 @@ def shrink(arm: Arm) -> Arm:
 def registries() -> dict[str, Registry]:
     """Return the experiments of each paper by its folder, in the order of the book.
 
-    Raises BookError if the book has no experiments.py, as a download has none, or one
-    that cannot be run, which names the line.
+    Raises BookError if the book has no experiments.py, as a download has none, and for
+    one that cannot be run, with the line at which it fails.
     """
     by_folder = {}
     for folder in project.page_folders():
@@ -238,25 +246,28 @@ def get(name: str, scale: str) -> Experiment:
 
 
 def every(scales: Iterable[str] = SCALES) -> list[Experiment]:
-    """Return all experiments of the book at some scales, by default at all."""
+    """Return all experiments of the book at some scales, by default at all scales."""
     return [get(name, scale) for name in names() for scale in scales]
 
 
 def recorded(name: str, scale: str) -> Experiment:
-    """Return an experiment as the table beside the records has it, without its code.
+    """Return an experiment as the table in the records folder has it, without its code.
 
-    Raises UnknownName if it is not recorded, and NoRecord if it is not at this scale.
+    Raises UnknownName if the experiment is not recorded, NoRecord if it is not at this
+    scale, and BookError if the table is missing.
     """
     choose("scale", scale, SCALES)
-    path = project.records_folder() / records.EXPERIMENTS
-    if not path.is_file():
-        raise BookError(f"{path} is missing: take it from git again")
-    plans = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    choose("recorded experiment", name, {plan["name"]: plan for plan in plans})
-    for plan in plans:
-        if (plan["name"], plan["scale"]) == (name, scale):
-            return Experiment.from_json(plan)
-    raise NoRecord(f"{name} has no record at {scale} scale")
+    plans = records.read_plans(project.records_folder())
+    choose("recorded experiment", name, {known for known, _ in plans})
+    if (name, scale) not in plans:
+        raise NoRecord(f"{name} has no record at {scale} scale")
+    try:
+        return Experiment.from_plain(plans[name, scale])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RecordError(
+            f"{records.EXPERIMENTS} has settings of {name} that are none ({error}): "
+            "take it from git again"
+        ) from error
 
 
 def record(
@@ -287,9 +298,9 @@ def best(
     folder: Path | None = None,
     find: Callable[[str, str], Experiment] = get,
 ) -> Experiment:
-    """Return an experiment at its "best" scale; see `record`.
+    """Return an experiment at its "best" scale, which `record` explains.
 
-    No member is opened for it: their files have names that say what they are.
+    No file of a member is opened for it: their names say what they are.
     """
     first = None
     refuse_text("arms", arms)

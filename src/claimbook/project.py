@@ -3,7 +3,9 @@
 import contextlib
 import glob
 import importlib.util
+import json
 import os
+import re
 import secrets
 import subprocess
 import time
@@ -25,10 +27,13 @@ PARTS = {  # of project.yaml, with their types
     "papers": dict[str, str],
     "smoke": dict[str, int],
     "ranges": dict[str, tuple[float, float]],
+    "bounds": dict[str, tuple[float, float]],
     "called": dict[str, str],
     "colours": dict[str, list[str]],
     "committed": list[str],
 }
+YAML_END = "\n..."
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.M)  # lines that git writes
 ABANDONED = 600.0  # seconds after which nobody is still writing a temporary file
 
 is_retrained = False  # whether pages of this process train their runs anew
@@ -37,10 +42,10 @@ is_retrained = False  # whether pages of this process train their runs anew
 def home() -> Path:
     """Return the folder of the book, which holds book and data/records.
 
-    It is the first of these that there is: the checkout that GROKBOOK_HOME names, the
-    one that this package lies in, the user's own around the working directory, or the
-    records of the site GROKBOOK_SITE, see `archive.fetched`. Raises BookError if there
-    is none, or if GROKBOOK_HOME names no folder.
+    It is the first of these that exists: the checkout that GROKBOOK_HOME names, the one
+    that this package lies in, the user's own around the working directory, or the
+    records of the site GROKBOOK_SITE, see `archive.site_folder`. Raises BookError if
+    there is none, or if GROKBOOK_HOME names no folder.
     """
     try:
         working_directory = os.getcwd()
@@ -52,11 +57,11 @@ def home() -> Path:
 
 @cache
 def _home(folder: str | None, site: str | None, _working_directory: str) -> Path:
-    """Find the folder once for all calls that are made in the same place."""
+    """Return the folder of `home`, searched once for all calls in the same place."""
     if folder:
         if Path(folder).exists():
             return Path(folder)
-        raise BookError(f"{folder} is no checkout of the book: mend GROKBOOK_HOME")
+        raise BookError(f"{folder} is not a checkout of the book: mend GROKBOOK_HOME")
     packaged = Path(__file__).resolve().parents[2]
     if _is_checkout(packaged):
         return packaged
@@ -66,7 +71,7 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
         if _is_checkout(checkout) and _is_own(checkout):
             return checkout.resolve()
     if site:
-        return archive.fetched(site)
+        return archive.site_folder(site)
     raise BookError(
         "the working directory is in no checkout of the book that is yours: set "
         "GROKBOOK_HOME to the folder that has or shall have data/records, or "
@@ -79,7 +84,7 @@ def _is_checkout(folder: Path) -> bool:
 
 
 def _is_own(checkout: Path) -> bool:
-    """Return whether a checkout is one of the user, whose code may run.
+    """Return whether a checkout belongs to the user, so that its code may run.
 
     Anybody can lay a folder "book" into one that users share, such as /tmp.
     """
@@ -88,71 +93,134 @@ def _is_own(checkout: Path) -> bool:
     return marker.is_file() and all(p.stat().st_uid == os.getuid() for p in places)
 
 
-def described(part: str) -> Any:
-    """Return a part of book/project.yaml, such as "papers", or {} if it has none.
+def part(name: str) -> Any:
+    """Return a part of book/project.yaml, such as "papers"; {} if it is not there.
 
     A folder that holds only records needs no project.yaml. Raises BookError if there
-    are experiments and no such file, or if it is no YAML; UnknownName if it has a key
-    that nobody reads.
+    are experiments and no such file, or if the file is not YAML, and UnknownName if it
+    has a key that nobody reads.
     """
-    return _description(home() / "book").get(part, {})
+    return _description(home() / "book").get(name, {})
 
 
 @cache
 def _description(book: Path) -> dict[str, Any]:
-    """Return all parts of the project.yaml in a folder; see `described`."""
+    """Return all parts of the project.yaml in a folder; see `part`."""
     path = book / "project.yaml"
-    if not path.is_file() and any(book.glob("*/experiments.py")):
+    has_code = any(book.glob("*/experiments.py"))
+    if not path.is_file() and has_code:
         raise BookError(f"{path} is missing: take it from git again")
     parts: dict[str, Any] = read_yaml(path)
     for key, part in parts.items():
         check_type(f"{path}, {key}", part, choose(f"key in {path}", key, PARTS))
+    if has_code and not read_text(path).rstrip().endswith(YAML_END):
+        raise BookError(
+            f"{path} does not end with a line of three dots, so a part of it may be "
+            "gone: take it from git again, or write that line"
+        )
     return parts
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises BookError, which names the file, if it is missing or not in UTF-8, or if git
+    left a conflict in it.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise BookError(f"{path} is missing: take it from git again") from error
+    except UnicodeError as error:
+        message = f"{path} is not in UTF-8 ({error}): take it from git again"
+        raise BookError(message) from error
+    if conflict := CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        raise BookError(f"{path}, line {line}, is of a conflict in git: resolve it")
+    return text
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds; raises BookError, which names it, if it is none.
+
+    A file of JSON lines, *.jsonl, holds a list.
+    """
+    text = read_text(path)
+    try:
+        if path.suffix == ".jsonl":
+            return [json.loads(line) for line in text.splitlines()]
+        return json.loads(text)
+    except ValueError as error:
+        message = f"{path} is no JSON ({error}): take it from git again"
+        raise BookError(message) from error
 
 
 @needing_extra()
 def read_yaml(path: Path, kind: type = dict) -> Any:
-    """Return what a YAML file holds, which callers must not change.
+    """Return the content of a YAML file, which callers must not change.
 
-    A file that is missing or empty holds nothing, of the given type. Raises BookError,
-    which names the file, if it is no YAML or holds something else.
+    ``kind`` is the type of the content. For a file that is missing or empty the result
+    is empty, of that type. Raises BookError, which names the file, if the file is not
+    YAML, has a key twice or has content of another type.
     """
     import yaml
 
     try:
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        content = _parsed(text) or kind()
-    except (UnicodeError, yaml.YAMLError) as error:
+        text = read_text(path) if path.is_file() else ""
+        content = parse_yaml(text) or kind()
+    except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise BookError(f"{path} is no YAML: {reason}") from error
+        raise BookError(f"{path} is not YAML: {reason}") from error
     check_type(str(path), content, kind)
     return content
 
 
 @lru_cache(maxsize=16)
-def _parsed(text: str) -> Any:
+def parse_yaml(text: str) -> Any:
+    """Return what a text in YAML holds; raises YAMLError if a key is there twice."""
     import yaml
 
-    return yaml.load(text, yaml.CSafeLoader)  # ten times as fast as SafeLoader
+    return yaml.load(text, _yaml_loader())
+
+
+@cache
+def _yaml_loader() -> Any:
+    """Return a loader that refuses a key that is there twice; YAML takes the last."""
+    import yaml
+
+    class Loader(yaml.CSafeLoader):  # ten times as fast as SafeLoader
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            lines = dict[tuple[str, str], int]()
+            for key, _ in node.value:
+                name, line = (key.tag, str(key.value)), key.start_mark.line + 1
+                if name in lines:
+                    raise yaml.YAMLError(
+                        f"line {line} has the key {key.value!r} of line {lines[name]} "
+                        "once more: leave one out"
+                    )
+                lines[name] = line
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def paper_titles() -> dict[str, str]:
-    """Return the papers' titles by the folders below book that replicate them."""
-    return described("papers")
+    """Return the titles of the papers, by the folder below book for each."""
+    return part("papers")
 
 
 def page_folders() -> list[str]:
     """Return the folders below book that hold pages, in the order of the book."""
-    return [*described("folders")]
+    return [*part("folders")]
 
 
 def records_folder() -> Path:
-    """Return the folder of the records: GROKBOOK_RECORDS, else data/records."""
+    """Return the folder of the book's records: GROKBOOK_RECORDS, else data/records."""
     return Path(os.environ.get("GROKBOOK_RECORDS") or home() / "data" / "records")
 
 
 def reruns_folder() -> Path:
-    """Return the folder of a reader's own trainings, which no record of the book is."""
+    """Return the folder of a reader's own trainings, data/reruns."""
     return home() / "data" / "reruns"
 
 
@@ -187,21 +255,24 @@ def source() -> str:
     A commit that is rewritten does not change it, nor do comments or code that training
     and measuring do not run.
     """
-    return sources.digest_of(trains(), packages())
+    return sources.digest_of(training_modules(), packages())
 
 
-def trains() -> list[str]:
-    """Return the modules that train and measure a member, with all that they import."""
-    return ["claimbook.engine.loop", *dict.fromkeys(described("modules").values())]
+def training_modules() -> list[str]:
+    """Return the names of the modules from which training and measuring start.
+
+    Whatever they import belongs to the code of a training too.
+    """
+    return ["claimbook.engine.loop", *dict.fromkeys(part("modules").values())]
 
 
 def packages() -> dict[str, Path]:
-    """Return the folders, by name, of the packages that train and measure a member.
+    """Return {name: folder} of the packages that train and measure a member.
 
-    These are this package and those of "modules" in book/project.yaml.
+    These are this package and those that "modules" of book/project.yaml names.
     """
     folders = {"claimbook": Path(__file__).parent}
-    for name in {module.partition(".")[0] for module in described("modules").values()}:
+    for name in {module.partition(".")[0] for module in part("modules").values()}:
         spec = importlib.util.find_spec(name)
         locations = spec.submodule_search_locations if spec else None
         for folder in locations or ():  # a module of one file has none
@@ -210,7 +281,7 @@ def packages() -> dict[str, Path]:
 
 
 def note_code() -> None:
-    """Note commit and source as they are now, since records name what was trained.
+    """Compute commit and source of the code now, as records name what trained them.
 
     Both are cached, so edits during a long training do not change them.
     """
@@ -219,10 +290,11 @@ def note_code() -> None:
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Give the block a temporary path to write, which becomes ``path`` at the end.
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give the block a temporary path to write, which replaces ``path`` at its end.
 
     If the block raises, ``path`` stays as it was. Of several writers the last one wins.
+    The temporary path is "<path>.<process id>-<random digits>.part".
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
@@ -239,10 +311,12 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove what killed writers of a file left of their temporary paths.
+    """Remove the temporary files of processes that were killed while they wrote a file.
 
-    What a process of this machine may still be writing stays. After ABANDONED seconds a
-    part is removed in any case: its number may by then be that of another process.
+    ``path`` is the file that was to be written; `written_whole` says how its temporary
+    files are called. The temporary file of a process that is alive on this machine is
+    kept, up to ABANDONED seconds: after that the process id may be that of another
+    process.
     """
     for part in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
         writer = part.name.removeprefix(f"{path.name}.").partition("-")[0]
@@ -253,6 +327,7 @@ def remove_parts(path: Path) -> None:
 
 
 def _is_alive(process: int) -> bool:
+    """Return whether a process with this id runs on this machine."""
     try:
         os.kill(process, 0)  # sends nothing
     except PermissionError:  # it is of another user

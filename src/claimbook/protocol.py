@@ -46,16 +46,16 @@ class Forward(NamedTuple):
 
 
 def untouched(_name: str, x: Tensor) -> Tensor:
-    """Return x: the tap that changes nothing."""
+    """Return x as it is: the tap that changes nothing."""
     return x
 
 
 class Recorder:
     """A tap that records activations in ``found``, by name and in order of calls.
 
-    ``replace`` maps names to functions of the activation; the network goes on with what
-    they return, and that is recorded. Under ``torch.func.vmap`` make a Recorder inside
-    the mapped function.
+    ``replace`` maps names of taps to functions of the activation; the network goes on
+    with what they return, and that is recorded. Under ``torch.func.vmap`` a Recorder
+    has to be made inside the mapped function.
     """
 
     def __init__(self, replace: Mapping[str, Callable[[Tensor], Tensor]] | None = None):
@@ -70,7 +70,10 @@ class Recorder:
 
 
 def reads_taps(penalty: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Mark a penalty as one that reads ``Forward.taps``, which are empty for others."""
+    """Mark a penalty as one that reads ``Forward.taps``, and return it.
+
+    The learner fills ``Forward.taps`` only if a penalty of the arm is marked so.
+    """
     penalty.reads_taps = True  # type: ignore[attr-defined]
     return penalty
 

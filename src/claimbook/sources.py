@@ -15,13 +15,15 @@ from claimbook import digest
 Packages = Mapping[str, Path]  # folders of packages, by package name
 
 
-def closure(starts: Iterable[str], packages: Packages) -> dict[str, ast.Module]:
-    """Return the syntax trees, by module name, of all modules that ``starts`` load.
+def imported_modules(
+    starts: Iterable[str], packages: Packages
+) -> dict[str, ast.Module]:
+    """Return the syntax trees of some modules and of all that they import, by name.
 
-    These are the modules ``starts`` themselves and what they import, directly or not,
-    as far as it lies in ``packages``. An import inside a function counts, and so do the
-    subpackages that a module lies in. The ``__init__.py`` of a whole package does not:
-    it offers names to a reader, and trains nothing.
+    ``starts`` are the names of the modules to start from, and ``packages`` is {name:
+    folder}. Imports are followed as far as they lie in these packages, also imports
+    inside a function, and the subpackages that a module lies in. The ``__init__.py`` of
+    a top-level package is left out: it offers names to a reader, and trains nothing.
     """
     pending = [*starts]
     trees = dict[str, ast.Module]()
@@ -37,8 +39,8 @@ def closure(starts: Iterable[str], packages: Packages) -> dict[str, ast.Module]:
 
 
 def digest_of(starts: Iterable[str], packages: Packages) -> str:
-    """Return the SHA-256 of the names and the code of all modules of ``closure``."""
-    modules = closure(starts, packages).items()
+    """Return the SHA-256 of the names and code of all modules of `imported_modules`."""
+    modules = imported_modules(starts, packages).items()
     lines = [f"{name}: {digest.skeleton(tree)}" for name, tree in modules]
     return sha256("\n".join(lines).encode()).hexdigest()
 
@@ -46,7 +48,7 @@ def digest_of(starts: Iterable[str], packages: Packages) -> str:
 def _file_of(name: str, packages: Packages) -> Path | None:
     """Return the file of a module or subpackage in ``packages``, by its full name.
 
-    Returns None for any other name, such as that of a function or a whole package.
+    Returns None for any other name, such as that of a function or a top-level package.
     """
     package, *parts = name.split(".")
     if package not in packages or not parts:
@@ -61,7 +63,7 @@ def _file_of(name: str, packages: Packages) -> Path | None:
 def _imported_names(tree: ast.Module, package: str) -> Iterator[str]:
     """Yield the full names of all that a module in a package imports.
 
-    `from a import b` yields both a and a.b, as b may be a module.
+    For `from a import b` both a and a.b are yielded, as b may be a module.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -17,13 +17,14 @@ NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 class StableMaxLoss(nn.Module):
     """StableMax cross-entropy in the place of ``nn.CrossEntropyLoss``.
 
-    [Prieto, section 4] Logits are (N, classes, d1, ...) or (classes,), and labels, the
-    numbers of classes, (N, d1, ...) or (). The options are torch's: ``weight`` has a
-    factor for each class, and a mean divides by the sum of the labels' factors;
-    ``label_smoothing`` is the share of the target that is spread over all classes; a
-    label ``ignore_index`` has a loss of 0 and does not count in a mean. The loss is
-    computed and returned in ``dtype``. On a device without float64 it is float32, as a
-    warning says once. Wrong options raise ValueError at construction.
+    [Prieto et al. 2025, section 4] Logits are (N, classes, d1, ...) or (classes,), and
+    labels, the numbers of classes, (N, d1, ...) or (). The options are torch's:
+    ``weight`` has a factor for each class, and a mean divides by the sum of the labels'
+    factors; ``label_smoothing`` is the share of the target that is spread over all
+    classes; a label ``ignore_index`` has a loss of 0 and does not count in a mean. The
+    loss is computed and returned in ``dtype``, by default float64. On a device without
+    float64 it is float32, as a warning says once. Wrong options raise ValueError at
+    construction.
     """
 
     function: Callable[..., Tensor] = staticmethod(losses.stablemax_cross_entropy)
@@ -65,7 +66,11 @@ class StableMaxLoss(nn.Module):
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
 
     def forward(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss, (), or with ``reduction="none"`` one for each label."""
+        """Return the loss, (), or with ``reduction="none"`` one for each label.
+
+        Logits and labels have the shapes that the class's docstring names. Raises
+        ValueError for any others.
+        """
         rows = logits.movedim(1, -1) if logits.dim() > 1 else logits
         self._check(logits, labels, rows)
         labels = labels.long()
@@ -78,7 +83,7 @@ class StableMaxLoss(nn.Module):
             weights = weights * self.weight.to(rows)
         of_label = losses.pick(weights, labels)
         loss = self.function(rows, labels, dtype=self.dtype, reduction="none")
-        # as torch's: a difference of two infinities is no loss
+        # as torch's: a difference of two infinities is not a loss
         loss = loss.masked_fill((rows == torch.inf).any(dim=-1), torch.nan)
         found = of_label * loss
         if self.label_smoothing:
@@ -95,7 +100,7 @@ class StableMaxLoss(nn.Module):
         return (found.sum(dtype=wide) / total).to(self.dtype)
 
     def _check(self, logits: Tensor, labels: Tensor, rows: Tensor) -> None:
-        """Raise ValueError for what does not fit; choose a dtype that the device has.
+        """Raise ValueError for wrong tensors, and choose a dtype that the device has.
 
         ``rows`` are the logits with the classes in the last dimension.
         """
@@ -118,7 +123,10 @@ class StableMaxLoss(nn.Module):
 
 
 class CollapseFreeLoss(StableMaxLoss):
-    """Softmax cross-entropy that does not round to zero, with the same options."""
+    """Softmax cross-entropy that does not round to zero, with the same options.
+
+    It is computed in float32 by default, as `losses.exact_cross_entropy` does.
+    """
 
     function = staticmethod(losses.exact_cross_entropy)
     scores = staticmethod(lambda logits: logits)
@@ -178,6 +186,7 @@ class _Ear:
         self.outputs = outputs
 
     def __call__(self, module: nn.Module, _inputs: Any, output: Any) -> None:
+        """Put the output of a module into the list, if it needs a gradient."""
         if self.outputs is None:
             return
         if not isinstance(output, Tensor):

@@ -1,4 +1,4 @@
-"""Slingshots and feature inflation: the two outcomes of Liu et al. 2026, by seed.
+"""Slingshots and feature inflation: the two outcomes of Liu et al. (2026), by seed.
 
 The definitions and their thresholds were fixed before the runs, as the paper gives
 none.
@@ -43,13 +43,13 @@ def spikes(
 def bursts(
     run: Run, *, late: bool | None = None, within: int = 100, **levels: Any
 ) -> Events:
-    """Return the onsets of each seed's bursts, see `spikes`, which takes ``levels``.
+    """Return the onsets of each seed's bursts of spikes.
 
-    With ``late=True`` only slingshots count. A slingshot is a burst with a share of
-    collapsed samples of at least 0.4 at a measurement in the ``within`` epochs before
-    it, or at the last measurement if that lies farther back. With ``late=False`` only
-    the other bursts count, which Liu et al. 2026 take for oscillations at the edge of
-    stability. None counts all.
+    ``levels`` are the options of `spikes`. With ``late=True`` only slingshots count. A
+    slingshot is a burst with a share of collapsed samples of at least 0.4 at a
+    measurement in the ``within`` epochs before it, or at the last measurement if that
+    lies farther back. With ``late=False`` only the other bursts count, which Liu et al.
+    (2026) take for oscillations at the edge of stability. With None all count.
     """
     onsets_by_seed = {
         int(seed): spikes(loss, **levels) for seed, loss in run.trace().items()
@@ -141,14 +141,14 @@ def windows(run: Run, column: str, *, loss: str = "train_loss") -> dict[int, Dat
 
 
 def slingshots(run: Run) -> Series:
-    """Return how many late `bursts` each seed has, those after a collapse."""
+    """Return how many slingshots each seed has, its `bursts` after a collapse."""
     return counted(bursts(run, late=True))
 
 
 def tested(values: Series, control: Series) -> Series:
     """Return the values of those seeds in which the control is positive.
 
-    Elsewhere an intervention has nothing to remove, so that the seed tests nothing.
+    In other seeds an intervention has nothing to remove, so that they test nothing.
     """
     values, control = paired(values, control)
     return values[control > 0]
@@ -174,8 +174,8 @@ def outcomes(base: Run, exact: Run, projection: Run) -> dict[str, tuple[Run, Ser
 def settled(run: Run) -> Series:
     """Return each seed's first logged epoch with half of the samples collapsed.
 
-    A sample is collapsed if its loss in float32 is exactly 0. It is infinity for a seed
-    that never gets there.
+    A sample is collapsed if its loss in float32 is exactly 0. The epoch is infinity for
+    a seed that never gets there.
     """
     return run.first("collapsed", at_least=0.5)
 

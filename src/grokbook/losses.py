@@ -5,16 +5,20 @@
     Taylor CE       the same with 1 + x + x^2/2 of z - min z        [eq. 20]
     exact CE        log(1 + sum_{k != y} exp(z_k - z_y))            (not in the paper)
     interventions   softmax CE of changed logits, or with another gradient: projected,
-                    repaired, cut, ...  [Liu, sections 3 and B]
+                    repaired, cut, ...       [Liu et al. 2026, sections 3 and B]
 
-Logits are (*rows, classes) of any floating dtype, and labels (*rows) int64. A loss is a
-0-dim tensor by the ``reduction`` "mean" or "sum", and (*rows) by "none". It is computed
-*and returned* in ``dtype``, mean included, since that precision decides when an addend
-is absorbed. ``options`` of an intervention are those of ``softmax_cross_entropy``. All
-losses work under ``torch.func.vmap`` and can be differentiated twice, in reverse and in
-forward mode. A NaN logit makes a loss NaN. A class at -inf counts for nothing, except
-that the Taylor, projected, rescaled, unbalanced and doubled losses are NaN then, the
-squared one inf, and so is one with smoothing, as in torch.
+Figures, tables, equations and sections without a name are those of Prieto et al.
+(2025).
+
+Logits are (*rows, classes) of any floating dtype, and labels (*rows) int64, where rows
+are samples, or samples and positions. A loss is a 0-dim tensor by the ``reduction``
+"mean" or "sum", and (*rows) by "none". It is computed *and returned* in ``dtype``, mean
+included, since that precision decides when an addend is absorbed. ``options`` of an
+intervention are those of ``softmax_cross_entropy``. All losses work under
+``torch.func.vmap`` and can be differentiated twice, in reverse and in forward mode. A
+NaN logit makes a loss NaN. A class at -inf counts for nothing, except that the Taylor,
+projected, rescaled, unbalanced and doubled losses are NaN then, the squared one inf,
+and so is one with smoothing, as in torch.
 """
 
 from typing import Any
@@ -31,12 +35,12 @@ BITS = 24  # of a float32's significand; a simulated collapse loses less than 2^
 
 
 def on_gpu(x: Tensor) -> bool:
-    """Whether a tensor is on a GPU, which ``is_cuda`` may not say under vmap."""
+    """Return whether a tensor is on a GPU, which ``is_cuda`` may not say under vmap."""
     return x.device.type == "cuda"
 
 
 def is_forward_mode() -> bool:
-    """Whether torch differentiates in forward mode now, as ``torch.func.jvp`` does.
+    """Return whether torch differentiates in forward mode, as in ``torch.func.jvp``.
 
     A derivative that is written by hand cannot be nested there: torch makes it 0.
     """
@@ -44,10 +48,10 @@ def is_forward_mode() -> bool:
 
 
 def label_column(logits: Tensor, labels: Tensor) -> Tensor:
-    """The labels (*rows, 1) of logits (*rows, classes), as int64.
+    """Return the labels (*rows, 1) int64 of logits (*rows, classes).
 
-    Raises ValueError for labels of another shape, even if they are as many, and for
-    labels that are no whole numbers.
+    ``labels`` are (*rows). Raises ValueError for labels of another shape, even with as
+    many entries, and for labels that are not whole numbers.
     """
     if labels.is_floating_point() or labels.dtype == torch.bool:
         raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
@@ -61,15 +65,15 @@ def label_column(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
-    """Boolean (*rows, classes), true at the correct class."""
+    """Return a boolean (*rows, classes), true at the correct class."""
     classes = torch.arange(logits.shape[-1], device=logits.device)
     return label_column(logits, labels) == classes
 
 
 def pick(values: Tensor, labels: Tensor) -> Tensor:
-    """The entry of each row of values (*rows, classes) at its label: (*rows).
+    """Return the entry of each row of values (*rows, classes) at its label: (*rows).
 
-    A label that is no class raises an error on a CPU and gives NaN on a GPU.
+    A label that is not a class raises an error on a CPU and gives NaN on a GPU.
     """
     if on_gpu(values):  # without gather, whose backward pass would sort
         is_label = _is_label(values, labels)
@@ -79,7 +83,10 @@ def pick(values: Tensor, labels: Tensor) -> Tensor:
 
 
 def _reduced(losses: Tensor, reduction: str) -> Tensor:
-    """The losses (*rows) by a key of ``REDUCTIONS``; raises UnknownName for another."""
+    """Return losses (*rows) reduced as a key of ``REDUCTIONS`` says.
+
+    Raises UnknownName for another key.
+    """
     return choose("reduction", reduction, REDUCTIONS)(losses)
 
 
@@ -91,11 +98,12 @@ def softmax_cross_entropy(
     smoothing: float | Tensor = 0.0,
     reduction: str = "mean",
 ) -> Tensor:
-    """Softmax cross-entropy (eq. 1) as in the official code, used in most figures.
+    """Return softmax cross-entropy (eq. 1), the loss of most figures.
 
-    ``smoothing``, a number or a 0-dim tensor in [0, 1], is the share of the target that
-    label smoothing spreads evenly over all classes. Raises ValueError for another
-    number.
+    It is computed as in the official code of Prieto et al. (2025). ``smoothing``, a
+    number or a 0-dim tensor in [0, 1], is the share of the target that label smoothing
+    spreads evenly over all classes. Raises ValueError for another number. The module's
+    docstring explains the other arguments, which all losses take.
     """
     if not isinstance(smoothing, Tensor) and not 0 <= smoothing <= 1:
         raise ValueError(f"smoothing is in [0, 1], not {smoothing!r}")
@@ -111,7 +119,7 @@ def softmax_cross_entropy(
 def handmade_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float32, reduction: str = "mean"
 ) -> Tensor:
-    """Softmax cross-entropy with log-softmax as z - max - log sum exp(z - max).
+    """Return softmax CE with log-softmax as z - max - log sum exp(z - max).
 
     Autograd differentiates it step by step, so where the loss is 0 its gradient is not
     that of torch's log_softmax (Prieto et al. 2025, appendix I).
@@ -124,11 +132,12 @@ def handmade_cross_entropy(
 def exact_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float32, reduction: str = "mean"
 ) -> Tensor:
-    """Softmax cross-entropy that does not collapse, the control of figures 1 and 8.
+    """Return softmax CE that does not collapse, the control of figures 1 and 8.
 
-    It is zero only once exp underflows (gap 103 in float32, 745 in float64). Where
-    another class leads by c > 0, it is c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1).
-    The gradient of such a row is off by eps * c, 6e-5 in float32 at c = 1,000.
+    It is zero only once exp underflows: from a lead of the correct logit over every
+    other one of 103 in float32, of 745 in float64. Where another class leads by c > 0,
+    it is c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1). The gradient of such a row is
+    off by eps * c, which is 6e-5 in float32 at c = 1,000.
     """
     margins = gaps(logits.to(dtype), labels)
     # the shift cancels from the gradient, so it is a constant
@@ -139,16 +148,17 @@ def exact_cross_entropy(
 
 
 def gaps(logits: Tensor, labels: Tensor) -> Tensor:
-    """The leads z_k - z_y of all classes over the label: (*rows, classes).
+    """Return the leads z_k - z_y of all classes over the label: (*rows, classes).
 
-    The entry at the label itself is -inf.
+    The entry at the label itself is -inf, so that its exponential adds 0 to a sum over
+    the wrong classes.
     """
     leads = logits - pick(logits, labels).unsqueeze(-1)
     return leads.masked_fill(_is_label(logits, labels), float("-inf"))
 
 
 class _StableMax(torch.autograd.Function):
-    """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for no logit.
+    """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for no number.
 
     s is one quotient, (max(x, 0) + 1) / (1 - min(x, 0)), which equals both branches bit
     for bit. Below 0 the derivative is s^2 = 1 / (1 - x)^2. With autograd's derivative
@@ -175,7 +185,7 @@ class _StableMax(torch.autograd.Function):
 
 
 def stablemax_transform(x: Tensor) -> Tensor:
-    """s(x), which is x + 1 for x >= 0 and 1 / (1 - x) below, for x of any shape."""
+    """Return s(x) for x of any shape: x + 1 for x >= 0, and 1 / (1 - x) below."""
     if is_forward_mode():
         is_above = x > 0  # both halves would have a slope at 0 if they were clamped
         return (torch.where(is_above, x, 0) + 1) / (1 - torch.where(is_above, 0, x))
@@ -183,9 +193,10 @@ def stablemax_transform(x: Tensor) -> Tensor:
 
 
 def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
-    """The shares s(z_i) / sum_j s(z_j) of the classes: (*rows, classes).
+    """Return the shares s(z_i) / sum_j s(z_j) of the classes: (*rows, classes).
 
-    Unlike softmax, they change when a constant is added to all logits.
+    They are in ``dtype``. Unlike softmax, they change when a constant is added to all
+    logits.
     """
     weights = stablemax_transform(logits.to(dtype))
     return weights / weights.sum(dim=-1, keepdim=True)
@@ -194,7 +205,7 @@ def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
 def stablemax_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """The loss -log StableMax(z)_y (section 4).
+    """Return the loss -log StableMax(z)_y (section 4).
 
     Figures 1, 4, 6, 7 and 17 and table 1 use it in float64.
     """
@@ -210,7 +221,7 @@ def taylor_cross_entropy(
     detach_min: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """The loss -log Taylor-softmax(z)_y (eq. 20) of figure 11.
+    """Return the loss -log Taylor-softmax(z)_y (eq. 20) of figure 11.
 
     The weight of a class is 1 + x + x^2/2 with x = z - min z. The gradient flows
     through the minimum (the paper's implicit regularisation) unless ``detach_min``.
@@ -224,7 +235,7 @@ def taylor_cross_entropy(
 
 
 def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
-    """-log of the label's share of the weights (*rows, classes): (*rows)."""
+    """Return -log of the label's share of the weights (*rows, classes): (*rows)."""
     # a sum of float16 ends at 65,504, and a share of it at 6e-8
     wide = weights.to(torch.promote_types(weights.dtype, float32))
     return -(pick(wide, labels) / wide.sum(dim=-1)).log().to(weights.dtype)
@@ -233,20 +244,23 @@ def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
 def mean_squared_error(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float32, reduction: str = "mean"
 ) -> Tensor:
-    """Squared distance to the one-hot target, averaged over the classes (figure 13)."""
+    """Return the squared distance to the one-hot target, averaged over the classes.
+
+    It is the loss of figure 13.
+    """
     errors = logits.to(dtype) - _is_label(logits, labels).to(dtype)
     losses = (errors * errors).mean(dim=-1)
-    # adds 0, and an error or NaN for a label that is no class
+    # adds 0, and an error or NaN for a label that is not a class
     return _reduced(losses + pick(torch.zeros_like(errors), labels), reduction)
 
 
 def correct_logit_zeroed(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **options: Any
 ) -> Tensor:
-    """Softmax CE with the correct logit multiplied by 0 (figure 8, appendix B.1).
+    """Return softmax CE with the correct logit multiplied by 0.
 
-    The softmax then has z_y = 0, so its value and the gradients of wrong logits change
-    as well.
+    [Figure 8, appendix B.1] The softmax then has z_y = 0, so its value and the
+    gradients of wrong logits change as well.
     """
     logits = logits.masked_fill(_is_label(logits, labels), 0)
     return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
@@ -255,7 +269,7 @@ def correct_logit_zeroed(
 def correct_logit_detached(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **options: Any
 ) -> Tensor:
-    """Softmax CE of the same value, without a gradient through the correct logit."""
+    """Return softmax CE of the same value, without a gradient at the correct logit."""
     logits = torch.where(_is_label(logits, labels), logits.detach(), logits)
     return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
@@ -268,11 +282,11 @@ def projected_cross_entropy(
     dtype: Dtype = float32,
     **options: Any,
 ) -> Tensor:
-    """Softmax CE whose gradient in the logits loses its mean over the classes.
+    """Return softmax CE whose gradient in the logits loses its mean over the classes.
 
     This is the zero-sum projection of Liu et al. (2026), section 3, which leaves the
     value as it is. With ``forward`` the logits themselves lose their mean, the other
-    reading of section B.3.
+    reading of section B.3 of that paper.
     """
     logits = logits.to(dtype)
     mean = logits.mean(dim=-1, keepdim=True)
@@ -282,7 +296,7 @@ def projected_cross_entropy(
 
 
 def repaired_cross_entropy(logits: Tensor, labels: Tensor, **options: Any) -> Tensor:
-    """Softmax CE whose gradient of the correct logit is minus the sum of the others.
+    """Return softmax CE whose gradient of the correct logit is minus the others' sum.
 
     This restores the gradient that a collapsed softmax loses. It is not in Liu et al.
     (2026).
@@ -302,7 +316,7 @@ def rescaled_cross_entropy(
     dtype: Dtype = float32,
     **options: Any,
 ) -> Tensor:
-    """Softmax CE of logits scaled to the Euclidean norm ``norm`` in each row.
+    """Return softmax CE of logits scaled to the Euclidean norm ``norm`` in each row.
 
     It is in none of the papers.
     """
@@ -315,7 +329,7 @@ def rescaled_cross_entropy(
 def collapsed_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **options: Any
 ) -> Tensor:
-    """Softmax CE without those gradients of correct logits that float32 would lose.
+    """Return softmax CE without the gradients of correct logits that float32 loses.
 
     It simulates a collapse without any other rounding: the correct logit of a row has
     no gradient once the odds of the wrong classes are below 2^-24. It is not in Liu et
@@ -330,12 +344,13 @@ def collapsed_cross_entropy(
 def unbalanced_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """Softmax CE whose gradient sums to epsilon in rows of a simulated collapse.
+    """Return softmax CE whose gradient sums to epsilon in rows of a simulated collapse.
 
     They are the rows in which ``collapsed_cross_entropy`` loses a gradient. Each of
-    their K logits gets an additional gradient epsilon / K, where epsilon is the
-    residual mass of the row. It is the part of a collapse that
-    ``projected_cross_entropy`` takes away. It is not in Liu et al. (2026).
+    their K logits gets an additional gradient epsilon / K, where epsilon, the residual
+    mass of the row, is the probability of all wrong classes. It is the part of a
+    collapse that ``projected_cross_entropy`` takes away. It is not in Liu et al.
+    (2026).
     """
     odds = _odds(logits, labels, dtype).detach()
     residual_mass = torch.where(odds < 2.0**-BITS, odds / (1 + odds), 0.0)
@@ -348,9 +363,9 @@ def unbalanced_cross_entropy(
 def doubled_cross_entropy(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, reduction: str = "mean"
 ) -> Tensor:
-    """Softmax CE that doubles gradients of wrong logits in rows of simulated collapse.
+    """Return softmax CE that doubles gradients of wrong logits in a simulated collapse.
 
-    They are the rows in which ``collapsed_cross_entropy`` loses a gradient. Here the
+    It does so in the rows in which ``collapsed_cross_entropy`` loses a gradient. The
     gradient of the correct logit stays -epsilon, minus the residual mass, and the
     gradients of a row sum to epsilon as in a collapse: the sum is broken, and nothing
     is lost. It is not in Liu et al. (2026).
@@ -365,7 +380,7 @@ def doubled_cross_entropy(
 
 
 def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
-    """The probability of all wrong classes over that of the label: (*rows)."""
+    """Return the probability of all wrong classes over that of the label: (*rows)."""
     return gaps(logits, labels).to(dtype).exp().sum(dim=-1)
 
 
@@ -377,10 +392,11 @@ def clamped_cross_entropy(
     dtype: Dtype = float32,
     **options: Any,
 ) -> Tensor:
-    """Softmax CE of logits raised, where lower, to the largest of the row - ``depth``.
+    """Return softmax CE of logits that are at most ``depth`` below their row's largest.
 
-    Then no exponential underflows (Liu et al. 2026, section B.2.10). A raised logit has
-    no gradient, and none flows to the largest logit through the raised ones.
+    Lower logits are raised to that, so that no exponential underflows (Liu et al. 2026,
+    section B.2.10). A raised logit has no gradient, and none flows to the largest logit
+    through the raised ones.
     """
     logits = logits.to(dtype)
     logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)

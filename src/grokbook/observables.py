@@ -1,6 +1,7 @@
 """What this book's runs log: groups of measurements, made of ``grokbook.metrics``.
 
-`claimbook.observing` says what an observable is and what it may read.
+`claimbook.observing` says what an observable is and what it may read. Each takes the
+snapshot of one member and returns tensors () by the name of their column.
 """
 
 from collections.abc import Mapping
@@ -26,8 +27,9 @@ def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
     """Return two variants of a network in which the input of every MLP has unit length.
 
     They give SR-train of Singh et al. (2026), section 4.1. "sr_train" is without the
-    norms before attention and MLP, as in the official code; "sr_train_norms_kept" keeps
-    them and takes the unit length after them.
+    norms before attention and MLP, as in their official code; "sr_train_norms_kept"
+    keeps them and takes the unit length after them. Raises BookError for a network of
+    another class.
     """
     if not isinstance(network, models.Transformer):
         kind = type(network).__name__

@@ -1,6 +1,7 @@
 """Penalties: terms that training adds to the loss, each a function of one forward pass.
 
-Each takes a ``Forward`` and returns a 0-dim tensor. All work under ``torch.func.vmap``.
+Each takes a `claimbook.protocol.Forward` of one network and returns a 0-dim tensor.
+``strength`` is a number or a 0-dim tensor. All work under ``torch.func.vmap``.
 """
 
 import torch
@@ -14,9 +15,10 @@ Number = float | Tensor
 
 
 def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> Tensor:
-    """strength * mean over rows of the L2 norm of the logits, or of its square.
+    """Return strength * the mean over rows of the L2 norm of the logits, or its square.
 
-    Prieto et al. (2025), C.1, give no formula; this is the simplest one.
+    The logits are (*rows, classes). Prieto et al. (2025), C.1, give no formula; this is
+    the simplest one.
     """
     logits = forward.logits
     if squared:
@@ -25,7 +27,10 @@ def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> 
 
 
 def l2(forward: Forward, *, strength: Number) -> Tensor:
-    """strength / 2 * sum of squares of all parameters; its gradient is strength * w."""
+    """Return strength / 2 * the sum of squares of all parameters.
+
+    Its gradient in a parameter w is strength * w.
+    """
     squares = [parameter.square().sum() for parameter in forward.params.values()]
     return strength / 2 * sum(squares[1:], squares[0])
 
@@ -39,14 +44,15 @@ def radius(
     target: Number | None = None,
     average: bool = False,
 ) -> Tensor:
-    """strength * sum over taps of the mean over rows of (||h|| - target)^2 / width.
+    """Return strength * the sum over taps of mean (||h|| - target)^2 / width.
 
-    [Tiwari et al. 2026, eq. 1-2] h is the activation (*rows, width) at a tap, and
-    ``target`` is sqrt(width) unless given. The taps are those named ``site`` and those
-    that begin with ``site`` and a dot, such as ``pre.0`` and ``pre.1`` of an MLP. Eq. 3
-    is one such penalty for ``attention_out`` and one for ``mlp_out``. The paper does
-    not say whether layers are added up or averaged, so ``average`` divides the sum by
-    the number of taps. The gradient is along h, and 0 at h = 0.
+    [Tiwari et al. 2026, eq. 1-2] The mean is over rows; h is the activation (*rows,
+    width) at a tap, and ``target`` is sqrt(width) unless given. The taps are those
+    named ``site`` and those that begin with ``site`` and a dot, such as ``pre.0`` and
+    ``pre.1`` of an MLP. Eq. 3 is one such penalty for ``attention_out`` and one for
+    ``mlp_out``. The paper does not say whether layers are added up or averaged, so
+    ``average`` divides the sum by the number of taps. The gradient is along h, and 0 at
+    h = 0.
     """
     off_radius = _off_radius if is_forward_mode() else _OffRadius.apply
     terms = [
@@ -58,7 +64,7 @@ def radius(
 
 
 def _activations(forward: Forward, site: str) -> list[Tensor]:
-    """The activations at all taps named ``site``, or ``site``, a dot and more.
+    """Return the activations at all taps named ``site``, or ``site``, a dot and more.
 
     Raises UnknownName if the network has no such tap.
     """
@@ -69,10 +75,7 @@ def _activations(forward: Forward, site: str) -> list[Tensor]:
 
 
 def _off_radius(h: Tensor, target: Number) -> Tensor:
-    """The mean over rows of (||h|| - target)^2 / width, a 0-dim tensor.
-
-    h is (*rows, width).
-    """
+    """Return the mean over rows of (||h|| - target)^2 / width for h (*rows, width)."""
     length = torch.linalg.vector_norm(h, dim=-1)
     return (length - target).square().mean() / h.shape[-1]
 
@@ -101,7 +104,7 @@ class _OffRadius(torch.autograd.Function):
 
 @reads_taps
 def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Tensor:
-    """strength * sum over taps of the mean over rows of ||h||^2 / width.
+    """Return strength * the sum over taps of the mean over rows of ||h||^2 / width.
 
     This is MAN in table 2 of Tiwari et al. (2026), who do not say which layers it acts
     on. The taps are those of ``site``, as in ``radius``.

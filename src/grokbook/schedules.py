@@ -1,23 +1,29 @@
-"""Learning-rate schedules: the factor of the rate at a step, 0 <= step < steps."""
+"""Learning-rate schedules: the factor of the rate at a step, 0 <= step < steps.
+
+``steps`` is the number of steps of the whole training.
+"""
 
 import math
 
 
 def staircase(step: int, _steps: int, *, every: int) -> float:
-    """0.1^k from step k * ``every`` on."""
+    """Return 0.1^k from step k * ``every`` on."""
     return 0.1 ** (step // every)
 
 
 def cosine(step: int, steps: int, *, warmup: int = 0) -> float:
-    """A factor linear from 0 to 1 over ``warmup`` steps, then half a cosine to 0."""
+    """Return a factor that rises from 0 to 1 over ``warmup`` steps, then falls to 0.
+
+    It rises linearly and falls as half a cosine.
+    """
     if step < warmup:
         return (step + 1) / warmup
     return 0.5 * (1 + math.cos(math.pi * (step - warmup) / (steps - warmup)))
 
 
 def warmup(step: int, _steps: int, *, over: int) -> float:
-    """A factor linear from 1/``over`` to 1 in the first ``over`` steps, then 1.
+    """Return a factor that rises linearly from 1/``over`` to 1 in ``over`` steps.
 
-    Liu et al. (2026) do not say where their warm-up starts.
+    From then on it is 1. Liu et al. (2026) do not say where their warm-up starts.
     """
     return min(1.0, (step + 1) / over)

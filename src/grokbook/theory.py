@@ -1,7 +1,8 @@
-"""Quantities of the theory of Liu et al. 2026 (arXiv:2605.06152), without any training.
+"""Quantities of the theory of Liu et al. (2026), without any training.
 
-eps is the residual mass and K the number of classes. W is the mean of the head's rows
-over the classes, and mu that of its input over the samples.
+Equations and definitions are those of the paper (arXiv:2605.06152). eps is the residual
+mass, the probability of all wrong classes, and K the number of classes. W is the mean
+of the head's rows over the classes, and mu that of its input over the samples.
 """
 
 import math
@@ -18,11 +19,12 @@ Betas = tuple[float, float]  # of Adam
 def absorption_margin(
     dtype: torch.dtype, classes: int, *, competitors: int | None = None
 ) -> float:
-    """The smallest margin of the correct class at which its loss in ``dtype`` is 0.
+    """Return the smallest margin of the correct class at which its loss is 0.
 
-    That is where 1 + exp(-margin) rounds to 1 (eq. 1 and 2, Definition 1). Margins are
-    multiples of 1/128 below 64. So many wrong classes as ``competitors``, by default
-    all, have the logit 0, and the others -1,000.
+    That is where 1 + exp(-margin) rounds to 1 in ``dtype`` (eq. 1 and 2, Definition 1).
+    Margins are multiples of 1/128 below 64. ``classes`` is their number;
+    ``competitors`` of the wrong ones, by default all, have the logit 0, and the others
+    -1,000.
     """
     margins = torch.arange(0, 64, 2**-7, dtype=torch.float64).to(dtype)
     logits = torch.full((len(margins), classes), -1000.0, dtype=dtype)
@@ -34,11 +36,11 @@ def absorption_margin(
 
 
 def coupled_growth(eta: float, epsilon: float, classes: int) -> tuple[float, ...]:
-    """The growth of W and mu under W <- W - alpha mu, mu <- mu - beta W.
+    """Return the growth of W and mu under W <- W - alpha mu, mu <- mu - beta W.
 
-    alpha = eta eps / K and beta = eta eps, where eta is the learning rate. Returns the
-    two eigenvalues 1 + sqrt(alpha beta) and 1 - sqrt(alpha beta), and W / mu in the
-    eigenvector of the first (eq. 40 to 43).
+    alpha = eta eps / K and beta = eta eps, where eta is the learning rate. The result
+    has the two eigenvalues 1 + sqrt(alpha beta) and 1 - sqrt(alpha beta), and W / mu in
+    the eigenvector of the first (eq. 40 to 43).
     """
     alpha, beta = eta * epsilon / classes, eta * epsilon
     rate = math.sqrt(alpha * beta)
@@ -48,9 +50,10 @@ def coupled_growth(eta: float, epsilon: float, classes: int) -> tuple[float, ...
 def adam_update(
     gradients: Iterable[tuple[float, int]], lr: float, betas: Betas, eps: float
 ) -> float:
-    """The absolute size of Adam's last step on one weight.
+    """Return the absolute size of Adam's last step on one weight.
 
-    ``gradients`` are pairs of a gradient and the number of steps that have it.
+    ``gradients`` are pairs of a gradient and the number of successive steps that have
+    it.
     """
     m, v, total = 0.0, 0.0, 0
     for gradient, steps in gradients:  # n equal ones: m <- b^n m + (1 - b^n) g
@@ -62,7 +65,7 @@ def adam_update(
 
 
 def jump(lr: float, betas: Betas) -> float:
-    """Adam's first step when a gradient returns after a long time at zero.
+    """Return Adam's first step when a gradient returns after a long time at zero.
 
     It is lr (1 - beta1) / sqrt(1 - beta2).
     """
@@ -70,7 +73,7 @@ def jump(lr: float, betas: Betas) -> float:
 
 
 def logit_hessian(p: Tensor) -> Tensor:
-    """The Hessian of cross-entropy in its logits, diag(p) - p p^T (eq. 56).
+    """Return the Hessian of cross-entropy in its logits, diag(p) - p p^T (eq. 56).
 
     p (classes,) are the probabilities; the result is (classes, classes).
     """

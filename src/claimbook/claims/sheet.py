@@ -12,7 +12,14 @@ from pandas import Series
 
 from claimbook import change, evidence, tables
 from claimbook.claims import verdict
-from claimbook.claims.verdict import YES_OR_NO, BySeed, Row, badge, judged, outcome
+from claimbook.claims.verdict import (
+    YES_OR_NO,
+    BySeed,
+    Claim,
+    badge,
+    outcome,
+    with_result,
+)
 from claimbook.errors import PageError
 from claimbook.evidence import Run
 from claimbook.project import CLAIMS_MIME as MIME
@@ -29,26 +36,30 @@ CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
 def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
     """Return the claims of a page in claims.yaml, judged by the values of the page.
 
-    ``row_values`` has by the id of a row what the row rests on:
+    ``row_values`` maps the id of each row of claims.yaml to what its verdict is based
+    on:
 
-    * for most rows the run, or the runs, with one value per seed: ``(runs, by_seed)``;
-    * for an order the values by run, in the claimed order: ``{run: by_seed}``;
-    * for an exact row what `exactly` returns;
-    * for several arms that are tested alike, all of this by name. There is one line of
-      the table for each name, which fills in ``{each}`` of the statement.
+    * for most rows ``(runs, by_seed)``: a `Run`, or a list of them, and one value per
+      seed;
+    * for a row with ``order`` the values by run, in the claimed order: ``{run:
+      by_seed}``;
+    * for a row with ``exact`` the result of `exactly`;
+    * for a test of several arms alike, a dict of all of this by the arms' names. The
+      table gets a line for each name, which fills in ``{each}`` of the statement.
 
     ``fields`` fill in the other braces of the statements. Raises PageError for a row
     without a value, and for a value without a row.
     """
     sheet, rows = Sheet(page), verdict.rows(page)
-    if unmatched := row_values.keys() ^ {row.id for row in rows if row.run}:
+    if unmatched := row_values.keys() ^ {row.id for row in rows if row.is_run}:
         raise PageError(
             f"Page {page} and claims.yaml differ in the row '{min(unmatched)}'."
         )
     for row in rows:
         value: Any = row_values.get(row.id)
         has_names = isinstance(value, Mapping) and not row.order
-        for name, basis in value.items() if has_names else [("", value)]:
+        basis_by_name = value if has_names else {"": value}
+        for name, basis in basis_by_name.items():
             known = fields | {"each": name}
             texts: Any = {
                 key: getattr(row, key).format("{}", **known)  # its value comes later
@@ -59,31 +70,40 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
 
 
 def exactly(ours: str, checks: Iterable[bool]) -> tuple[str, int, int]:
-    """Return what `read` takes for an exact row, from one check per point.
+    """Return (words, agreeing, all), which `read` takes for a row with ``exact``.
 
-    It is the result in words, the number of points that agree, and that of all points.
+    ``ours`` is the result in words and ``checks`` has one boolean per point; the two
+    numbers are how many points agree, and how many there are.
     """
     agree = list(map(bool, checks))
     return ours, sum(agree), len(agree)
 
 
-class Sheet(list[Row]):
-    """The judged claims of one page, in the order of claims.yaml."""
+class Sheet(list[Claim]):
+    """The judged claims of one page, in the order of claims.yaml.
+
+    ``runs`` are the runs of all rows and ``own`` those of the main row. ``values`` has,
+    by id, each row with its values by seed; rows with ``order`` or ``exact`` are left
+    out.
+    """
 
     def __init__(self, page: str):
         super().__init__()
         self.page = page
         self.runs: dict[Run, None] = {}  # of all rows, in order, each once
         self.own: list[Run] = []  # of the main row
-        self.values: dict[str, tuple[Row, BySeed]] = {}  # by id, without orders
+        self.values: dict[str, tuple[Claim, BySeed]] = {}  # by id, without orders
 
-    def add(self, row: Row, basis: Any) -> None:
-        """Append one row with its result; ``basis`` is one value of `read`.
+    def add(self, row: Claim, basis: Any) -> None:
+        """Append one row with its result.
 
-        A row for which no seed has a value is "cannot tell" if all of its runs were
-        trained, else "not run". A measurement without values is left out.
+        ``basis`` is what the values of `read` have for a row: ``(runs, by_seed)``,
+        ``{run: by_seed}`` or the result of `exactly`, by the kind of the row, and None
+        for a row that nothing tests yet. A row for which no seed has a value becomes
+        "cannot tell" if all of its runs were trained, else "not run". A measurement of
+        ours without values is left out.
         """
-        if row.exact or not row.run:
+        if row.exact or not row.is_run:
             if basis:
                 ours, held, n = basis
                 row = replace(row, ours=ours, held=held, n=n, interval="exact")
@@ -105,16 +125,17 @@ class Sheet(list[Row]):
         # a share of eight arms says nothing in a rerun that trains one of them
         is_part = tables.is_rerun() and not tried
         if values_by_run and all(map(len, values_by_run.values())) and not is_part:
-            self.append(judged(row, values_by_run))
+            self.append(with_result(row, values_by_run))
         elif row.bounds or row.order:
             ours = "no seed can test it" if tried else row.ours
             self.append(replace(row, tried=tried, ours=ours))
 
     def told(self, name: str, show: str = "") -> str:
-        """Return the value of a row in words, for a sentence; see `evidence.told`.
+        """Return the value of a row in words, for a sentence: "4,450 (4,100 to 5,000)".
 
-        ``name`` is its id; with the name of one of several arms, "at-the-end M+A*".
-        ``show`` is the format, by default that of the row.
+        ``name`` is the row's id; for one of several arms it is followed by the arm's
+        name, as in "at-the-end M+A*". ``show`` is the format of a value, by default
+        that of the row; see `evidence.told`.
         """
         row, value = self.values[name]
         by_seed = Series(value, dtype=float)
@@ -126,10 +147,10 @@ class Sheet(list[Row]):
     def box(self, answer: str = "") -> Html:
         """Return the box at the top of a page.
 
-        It has the page's answer in plain words; what its badge judges: the paper's
-        words with the verdict, the number of runs and what decides it; the size of the
-        networks; how the other claims fare; what was trained; and the terms that the
-        answer does not explain.
+        It has the ``answer`` of the page in plain words; the paper's words that the
+        main row judges, with verdict, number of runs and what decides it; the size of
+        the networks; the number of other claims by verdict; what was trained; and the
+        terms that the answer does not explain.
         """
         if tables.is_rerun():
             answer = RERUN
@@ -168,14 +189,15 @@ class Sheet(list[Row]):
     def closing(self, *records: Record) -> Html:
         """Return the end of a page: its claims, then folded what was trained and read.
 
-        Records without members are left out, and each is shown once.
+        ``records`` are those that the page shows. A record without members is left out,
+        and one that is given twice is shown once.
         """
         rows, cited, main = self._shown(), evidence.cited(), self._main()
         claims = {
             "page": self.page,
             "scale": main.scale if main else "paper",
             "verdict": main.verdict if main else "not judged",
-            "claims": [row.to_json() for row in rows],
+            "claims": [row.as_plain() for row in rows],
             "registered": verdict.digest(self.page),
             "read": evidence.read(),
             "cited": cited,
@@ -186,24 +208,24 @@ class Sheet(list[Row]):
         if not hasattr(builtins, "__IPYTHON__"):  # a page that runs as a script
             print(parts[0].text)
         trained = {(record.name, record.scale): record for record in records if record}
-        parts += map(tables.trained, trained.values())
+        parts += map(tables.training_tables, trained.values())
         if trained or cited:
             provenance = tables.provenance(*trained.values(), references=cited)
             parts.append(fold("Where the numbers come from", provenance))
         return tables.joined(*parts)
 
     def _size(self, run: Run) -> str:
-        """Return what a run has less of than the paper's, or an empty string.
+        """Return what a run has less of than the paper's, in words, or "" for nothing.
 
-        The number of seeds is left out, as it stands beside the badge.
+        The number of seeds is left out, since the box shows it beside the verdict.
         """
         reduced = SEEDS.sub("", run.record.experiment.reduced)
         if run.record.scale == "paper" and not reduced:
-            return tables.shorter(run.record, run.arm)
+            return tables.reduced_length(run.record, run.arm)
         return reduced
 
-    def _main(self) -> Row | None:
-        """Return the row with the page's verdict, or None if no row is a paper's.
+    def _main(self) -> Claim | None:
+        """Return the row with the page's verdict, or None if the page judges no paper.
 
         Raises ValueError unless exactly one of the paper's rows is ``main``.
         """
@@ -212,18 +234,18 @@ class Sheet(list[Row]):
         (main,) = [row for row in self._shown() if row.main and not row.beyond]
         return main
 
-    def _shown(self) -> list[Row]:
-        """Return the rows, none of them judged if any record is a smoke test."""
+    def _shown(self) -> list[Claim]:
+        """Return the rows; none is judged if any record is a smoke test."""
         if any(run.record.scale == "smoke" for run in self.runs):
             return [replace(row, scale="smoke", why="") for row in self]
         return self
 
 
-def _table(rows: list[Row]) -> list[Html]:
-    """Return the table of the paper's claims, and what stands below it.
+def _table(rows: list[Claim]) -> list[Html]:
+    """Return the table of the paper's claims, and the parts below it.
 
-    That is a line about claims with fewer than three seeds, and the folded table of our
-    own measurements, if there are any.
+    These are a line about claims with fewer than three seeds, and the folded table of
+    our own measurements, each only if there are any.
     """
     papers = [row for row in rows if not row.beyond]
     title = "The claims of the paper and what came of them"
@@ -239,10 +261,11 @@ def _table(rows: list[Row]) -> list[Html]:
     return parts
 
 
-def _registered(rows: list[Row]) -> list[Html]:
-    """Return when the tests were registered, and folded those that were changed.
+def _registered(rows: list[Claim]) -> list[Html]:
+    """Return when the tests were registered, and folded the tests that were changed.
 
-    A change that several rows share is shown once, with the last of their tests.
+    A change that several rows share is shown once, with the last of their tests. The
+    list is empty if no row has a bound.
     """
     dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
     tests: dict[tuple[str, str, str], str] = {}
@@ -272,10 +295,10 @@ FARE = {  # the words for claims with a verdict: for one claim, for several
 }
 
 
-def _fare(rows: list[Row]) -> str:
+def _fare(rows: list[Claim]) -> str:
     """Return how many of the paper's claims have each verdict, in words.
 
-    It is empty where the page has fewer than two claims.
+    The text is "" if the page has fewer than two claims.
     """
     if rows[0].scale == "smoke":
         return "it runs, nothing is judged"
@@ -291,7 +314,7 @@ def _fare(rows: list[Row]) -> str:
     return f"Of the {len(claims)} claims of this page {', '.join(texts)}"
 
 
-def _judgement(row: Row) -> str:
+def _judgement(row: Claim) -> str:
     """Return the text after a badge: number of runs, paper's words, what decides it."""
     text = f"“{row.says.rstrip('.')}”"
     if run_count := _run_count(row):
@@ -300,12 +323,15 @@ def _judgement(row: Row) -> str:
 
 
 def _owners(labels: list[str], sizes: Mapping[str, object]) -> str:
-    """Return the runs of one size in brackets, if a page has runs of several sizes."""
+    """Return the labels of the runs of one size in brackets, as " (M, M+A)".
+
+    The text is "" if all runs of the page have the same size.
+    """
     return f" ({', '.join(dict.fromkeys(labels))})" if len(sizes) > 1 else ""
 
 
-def _run_count(row: Row) -> str:
-    """Return in how many runs, or cases, a claim is true; empty without a verdict."""
+def _run_count(row: Claim) -> str:
+    """Return in how many runs, or cases, a claim is true; "" if it has no verdict."""
     if row.scale == "smoke" or not row.n or outcome(row.verdict) == "idle":
         return ""
     noun = "case" if row.exact else "run"
@@ -316,7 +342,7 @@ def _run_count(row: Row) -> str:
     return f"true in {row.held or 'none'} of {row.n:,} {noun}s"
 
 
-def _result_text(row: Row) -> str:
+def _result_text(row: Claim) -> str:
     """Return the result of a row, with its range and its number of seeds."""
     spread = "" if row.interval == "—" else f"{row.interval}; "
     seeds = f"n = {row.n:,}"
@@ -326,8 +352,8 @@ def _result_text(row: Row) -> str:
     return f"{row.sentence or row.ours} ({spread}{seeds})"
 
 
-def _test_text(row: Row) -> str:
-    """Return how a row is tested, and what a reader must know about that."""
+def _test_text(row: Claim) -> str:
+    """Return how a row is tested, with the restrictions that a reader has to know."""
     text = row.tested
     for column, commit in row.measured_by.items():
         text += f" (column {column}: measured by commit {commit}, not by today's code)"
@@ -336,26 +362,26 @@ def _test_text(row: Row) -> str:
     return text
 
 
-def _row_text(row: Row) -> str:
+def _row_text(row: Claim) -> str:
     """Return a row as one line of plain text: quote, test, result, verdict."""
     quote = f"“{row.says}” ({row.where})" if row.says else "ours"
     return f"{quote} | {_test_text(row)} | {_result_text(row)} | {row.verdict}"
 
 
-def _claim_cells(row: Row) -> list[Cell]:
-    """Return the cells of one of the paper's claims, under HEAD."""
+def _claim_cells(row: Claim) -> list[Cell]:
+    """Return the cells of one of the paper's claims, one for each of HEAD."""
     quote = f"<q>{escape(row.says)}</q> <span>{escape(row.where)}</span>"
     return [Html(quote, row.says), *_measured_cells(row), _badge(row)]
 
 
-def _measured_cells(row: Row) -> tuple[Cell, ...]:
+def _measured_cells(row: Claim) -> tuple[Cell, ...]:
     """Return the cells of test, result, range and number of seeds."""
     text = _test_text(row)
     test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(text)}</span>"
     return Html(test, text), row.sentence or row.ours, row.interval, f"{row.n:,}"
 
 
-def _badge(row: Row) -> Html:
+def _badge(row: Claim) -> Html:
     """Return the badge of a row's verdict, with the number of seeds as its title."""
     title = "" if row.scale == "smoke" else f"held in {row.held} of {row.n}"
     return Html(badge(row.verdict, title), row.verdict)

@@ -1,13 +1,13 @@
 """One claim: how book/<paper>/claims.yaml registers it, its result and its verdict.
 
-An entry is written there before the runs, under its page and a short id, and Git dates
-it. An entry that was changed after its result keeps in ``was`` what was planned, what
-that gives, and why it is no longer the test.
+A row of the file is an entry. It is written before the runs, under its page and a short
+id, and Git dates it. An entry that was changed after its result keeps in ``was`` what
+was planned, what that gives, and why it is no longer the test.
 
 A claim is judged seed by seed. Its value is the median over seeds and its interval is
-their range, which covers the median of all possible seeds with probability
-1 - 2^(1-n): 94 % for five seeds, 75 % for three. The epoch of a crossing that never
-happens is infinite.
+their range, which covers the median of all possible seeds with probability 1 - 2^(1-n):
+94 % for five seeds, 75 % for three. The epoch of a crossing that never happens is
+infinite.
 """
 
 import datetime
@@ -23,10 +23,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from pandas import DataFrame, Series
 
-from claimbook.errors import PageError, check_type
+from claimbook.errors import PageError, check_type, choose
 from claimbook.evidence import Run, joined, words
 from claimbook.experiment import SCALES
-from claimbook.tables import check_keys, noted, shorter
+from claimbook.tables import page_entries, reduced_length
 
 BySeed: TypeAlias = Mapping[int, float] | Series
 
@@ -41,6 +41,7 @@ NEVER = "; those that never get there may share the last places"
 # What the closing cell of a page stores of a row under its own name.
 STORED = ["ours", "interval", "held", "n", "scale", "main", "exact", "why", "verdict"]
 STORED += ["holds", "runs", "id", "question", "same_as", "values", "shorter", "leads"]
+YAML_KEYS = {"is_run": "run"}  # of fields that have another name there
 BOUNDS = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 
 
@@ -49,8 +50,9 @@ class Entry:
     """One entry of claims.yaml.
 
     * ``tested``: how it is tested; fields in braces are filled in by the page.
-    * ``says``, ``where``: the paper's words and where they stand. Without them the row
-      is a measurement of ours.
+    * ``registered``: the day on which the test was written down.
+    * ``says``, ``where``: the paper's words and where they stand. Without them the
+      entry is a measurement of ours.
     * ``at_least``, ``at_most``, ``above``, ``below``: bounds of the value of a seed.
     * ``show``: the format of the value, or YES_OR_NO.
     * ``main``: whether it carries the verdict of its page.
@@ -62,14 +64,14 @@ class Entry:
     * ``measured_by``: for each column of its value that no code of today makes, the
       last commit whose code does.
     * ``extra``: whether it goes beyond the paper, so that it is reported, not judged.
-    * ``run``: false if nothing tests it yet.
+    * ``is_run``: whether anything tests it; in claims.yaml it is called ``run``.
     * ``reads``: its result as a sentence without a full stop, with ``{}`` for the value
       and fields as in ``tested``; ``never``: the same for an infinite value.
-    * ``question``: the page of book/questions that it helps to answer; a row without
+    * ``question``: the page of book/questions that it helps to answer; an entry without
       one is a detail. ``leads``: whether it is one of the few that this page tells.
-    * ``same_as``: the page whose row judges this event, so that it counts once.
-    * ``was``: earlier tests, see above. ``same``: earlier wordings (``tested``) of this
-      very test, each with the ``reason`` of its change.
+    * ``same_as``: the page whose entry judges this event, so that it counts once.
+    * ``was``: earlier tests, as the module's docstring explains. ``same``: earlier
+      wordings (``tested``) of this very test, each with the ``reason`` of its change.
     """
 
     tested: str
@@ -88,7 +90,7 @@ class Entry:
     by_construction: str = ""
     measured_by: dict[str, str] = field(default_factory=dict)
     extra: bool = False
-    run: bool = True
+    is_run: bool = True
     reads: str = ""
     never: str = ""
     question: str = ""
@@ -99,7 +101,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row(Entry):
+class Claim(Entry):
     """An entry, by its id, with its result.
 
     * ``ours``: the median in words; ``interval``: the range in words.
@@ -127,8 +129,8 @@ class Row(Entry):
 
     @property
     def is_tested(self) -> bool:
-        """Whether it is run and has a test that it can fail."""
-        return self.run and bool(self.bounds or self.order or self.exact)
+        """Whether something tests it, and it has a test that it can fail."""
+        return self.is_run and bool(self.bounds or self.order or self.exact)
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -137,12 +139,12 @@ class Row(Entry):
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def allows(self, value: float) -> bool:
-        """Return whether a value is within all bounds."""
+        """Return whether the value of a seed is within all bounds."""
         return all(BOUNDS[name](value, bound) for name, bound in self.bounds.items())
 
     @property
     def beyond(self) -> bool:
-        """Whether it is no claim of the paper, so that it is not judged."""
+        """Whether it is not a claim of the paper, so that it is not judged."""
         return self.extra or not self.says
 
     @property
@@ -166,14 +168,14 @@ class Row(Entry):
 
     @property
     def _word(self) -> str:
-        """The one of WORDS that the seeds decide."""
+        """The one of WORDS that the seeds decide: ``held`` of ``n``."""
         if self.held == 0:
             return "fails"
         return "holds" if self.held == self.n else "mixed"
 
     @property
     def _less(self) -> str:
-        """What is less than the paper's, as ", one seed, small", or an empty string."""
+        """What is less than the paper's, as ", one seed, small"; "" for nothing."""
         parts = []
         if self.n < ENOUGH and not self.exact:
             parts.append(FEW[self.n])
@@ -185,7 +187,7 @@ class Row(Entry):
 
     @property
     def sentence(self) -> str:
-        """The result as a sentence; empty where nobody has written or trained it."""
+        """The result as a sentence; "" if nobody has written or trained it."""
         if not self.n or not self.reads:
             return ""
         reads = self.never if self.ours == "never" and self.never else self.reads
@@ -196,8 +198,8 @@ class Row(Entry):
         """Whether it is a claim of the paper that every seed supports."""
         return outcome(self.verdict) == "holds"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return what the closing cell of a page stores of this row."""
+    def as_plain(self) -> dict[str, Any]:
+        """Return what the closing cell of a page stores of this claim, as JSON."""
         return {
             "statement": self.tested,
             "quote": self.says,
@@ -208,30 +210,37 @@ class Row(Entry):
         }
 
 
-def rows(page: str) -> list[Row]:
-    """Return the entries of a page "<paper>/<id>"; raises what `checked` raises."""
-    entries = noted(page, "claims").items()
-    return [Row(id=name, **checked(page, name, entry)) for name, entry in entries]
+def rows(page: str) -> list[Claim]:
+    """Return the claims of a page "<paper>/<id>" in claims.yaml, without results.
+
+    Raises what `entry_fields` raises.
+    """
+    entries = page_entries(page, "claims").items()
+    return [
+        Claim(id=name, **entry_fields(page, name, entry)) for name, entry in entries
+    ]
 
 
-def checked(page: str, row: str, entry: Any) -> dict[str, Any]:
-    """Return an entry of claims.yaml unchanged, if its keys are right.
+def entry_fields(page: str, row: str, entry: Any) -> dict[str, Any]:
+    """Return an entry of claims.yaml by the fields of `Entry`, if its keys are right.
 
-    Raises UnknownName for a key that an entry does not have, PageError for a required
-    one that is missing, BookError for a value of another type; all name the file, the
-    page and the row.
+    ``row`` is its id. Raises UnknownName for a key that an entry does not have,
+    PageError for a required one that is missing, and BookError for a value of another
+    type; all name the file, the page and the row.
     """
     given = entry if isinstance(entry, dict) else {}
-    check_keys(page, "claims", given, [f.name for f in fields(Entry)], row)
     paper, name = page.split("/")
     where = f"book/{paper}/claims.yaml, page {name}, row '{row}'"
-    for f in fields(Entry):
+    field_of_key = {YAML_KEYS.get(f.name, f.name): f for f in fields(Entry)}
+    for key in given:
+        choose(f"key in {where}:", key, field_of_key)
+    for key, f in field_of_key.items():
         is_required = f.default is MISSING and f.default_factory is MISSING
-        if f.name in given:
-            check_type(f"{where}, {f.name}", given[f.name], f.type)
+        if key in given:
+            check_type(f"{where}, {key}", given[key], f.type)
         elif is_required:
-            raise PageError(f"{where}: give it the key '{f.name}'")
-    return given
+            raise PageError(f"{where}: give it the key '{key}'")
+    return {field_of_key[key].name: value for key, value in given.items()}
 
 
 def anchor(row: str) -> str:
@@ -240,15 +249,19 @@ def anchor(row: str) -> str:
 
 
 def digest(page: str) -> str:
-    """Return a digest of a page's entries; a page executed with others is stale."""
-    return hashlib.sha256(repr(noted(page, "claims")).encode()).hexdigest()[:16]
+    """Return a digest of a page's entries: 16 hexadecimal digits.
+
+    A page that was executed with another digest is stale.
+    """
+    text = repr(page_entries(page, "claims"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def judged(row: Row, values_by_run: Mapping[Run, BySeed]) -> Row:
+def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
     """Return a row with its result, from the values by seed of each of its runs.
 
-    An order compares the runs, in the order given; in any other row all of them have
-    the same values. Only seeds that every run has are counted. The scale is the
+    A row with ``order`` compares the runs in the order given; in any other row all runs
+    have the same values. Only seeds that every run has are counted. The scale is the
     smallest of the runs', so that the verdict is no stronger than that.
 
     Raises ValueError for a value that is NaN, with which every comparison is false. In
@@ -284,7 +297,7 @@ def judged(row: Row, values_by_run: Mapping[Run, BySeed]) -> Row:
         few = [_few(run) for run in values_by_run if len(run.seeds) < ENOUGH]
     lengths: list[str] = []
     if scale == "paper":
-        lengths = [shorter(run.record, run.arm) for run in values_by_run]
+        lengths = [reduced_length(run.record, run.arm) for run in values_by_run]
     show = "{:.0f}" if row.show == YES_OR_NO else row.show
     texts = {name: words(value, show) for name, value in values.items()}
     return replace(
@@ -316,7 +329,10 @@ def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
 
 
 def _summary(values: Series, show: str) -> tuple[str, str]:
-    """Return the median and the range of values by seed, both in words."""
+    """Return the median and the range of values by seed, both in words.
+
+    ``show`` is the format of a value. The range of a single seed is "—".
+    """
     summary = min(values), median(values), max(values)
     if show == YES_OR_NO:
         low, middle, high = ("yes" if value else "no" for value in summary)
@@ -349,7 +365,8 @@ def median(values: BySeed) -> float:
 def outcome(verdict: str) -> str:
     """Return the class of a verdict: holds, mixed, fails, cannot-tell or idle.
 
-    Idle is a claim that is not judged: not run, by construction, or judged elsewhere.
+    A claim is idle if it is not judged: not run, by construction, or judged on another
+    page.
     """
     word = verdict.partition(",")[0]
     if word == CANNOT_TELL:
@@ -358,11 +375,11 @@ def outcome(verdict: str) -> str:
 
 
 def is_few(verdict: str) -> bool:
-    """Return whether only one or two seeds judge it, so that it is no verdict yet."""
+    """Return whether a verdict rests on only one or two seeds."""
     return " seed" in verdict
 
 
-def look(verdict: str) -> str:
+def css_classes(verdict: str) -> str:
     """Return the CSS classes of a verdict: its `outcome`, then "few" and "small"."""
     classes = [outcome(verdict)]
     if is_few(verdict):
@@ -373,6 +390,7 @@ def look(verdict: str) -> str:
 
 
 def badge(verdict: str, title: str = "") -> str:
-    """Return a verdict as HTML; ``title`` shows under the pointer."""
+    """Return a verdict as HTML; ``title`` is shown under the pointer."""
     attribute = f' title="{escape(title)}"' if title else ""
-    return f'<span class="verdict {look(verdict)}"{attribute}>{escape(verdict)}</span>'
+    classes = css_classes(verdict)
+    return f'<span class="verdict {classes}"{attribute}>{escape(verdict)}</span>'

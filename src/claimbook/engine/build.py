@@ -1,6 +1,7 @@
 """What a learner is made of: data, initial networks, loss terms, optimizer, batches.
 
-All of it depends on a member's own seed (and step) alone, whoever else is in the stack.
+All of it depends on a member's own seed (and on the step) alone, whoever else is in the
+stack.
 """
 
 import json
@@ -21,7 +22,7 @@ from claimbook.names import module_of, options, resolve
 from claimbook.protocol import Data
 
 Params = dict[str, Tensor]
-Rows = tuple[Tensor, Tensor]  # inputs and labels, (members, rows, ...) of a stack
+Batch = tuple[Tensor, Tensor]  # inputs and labels, (members, rows, ...) of a stack
 INDICES_AT_ONCE = 2**21  # of rows, drawn ahead for a GPU: 16 MB
 # A loss or penalty and its options, tensors (members,) where those of a stack differ.
 # The first term of an objective is the loss, a function of (logits, labels, *,
@@ -30,9 +31,10 @@ Term = tuple[Callable[..., Tensor], dict[str, Any]]
 
 
 def check(arm: Arm) -> None:
-    """Raise BookError, in one sentence, for an arm that names what there is not.
+    """Raise BookError, in one sentence, for an arm that names what does not exist.
 
-    All of it is built but its data, without memory for its weights.
+    Everything of the arm but its data is built for this, on torch's "meta" device,
+    where weights take no memory.
     """
     for dtype in filter(None, (arm.dtype, arm.keep_dtype)):
         names.dtype(dtype)
@@ -42,19 +44,22 @@ def check(arm: Arm) -> None:
         kind = canonical.KINDS[field]
         names.check_options(kind, spec)
         if kind == "loss":
-            _made(kind, spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
+            _call(kind, spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
     with torch.device("meta"):
-        model = _made("model", arm.model)
-        optimizer = _made("optimizer", arm.optimizer, [*model.named_parameters()])
+        model = _call("model", arm.model)
+        optimizer = _call("optimizer", arm.optimizer, [*model.named_parameters()])
         for spec in arm.wrappers:
-            _made("wrapper", spec, optimizer)
+            _call("wrapper", spec, optimizer)
     if arm.schedule:
-        _made("schedule", arm.schedule, 0, arm.epochs)
+        _call("schedule", arm.schedule, 0, arm.epochs)
     _check_observables(arm, getattr(model, "places", ()))
 
 
-def _made(kind: str, spec: Spec, *arguments: Any) -> Any:
-    """Return what a spec makes of some arguments; BookError if it refuses an option."""
+def _call(kind: str, spec: Spec, *arguments: Any) -> Any:
+    """Call what a spec names, with some arguments and its options; return the result.
+
+    ``kind`` is a value of `canonical.KINDS`. Raises BookError if an option is refused.
+    """
     with refusing(kind, spec):
         return resolve(kind, spec)(*arguments, **options(spec))
 
@@ -71,9 +76,10 @@ def refusing(kind: str, spec: Spec) -> Iterator[None]:
 
 
 def _check_observables(arm: Arm, places: Iterable[str]) -> None:
-    """Raise BookError for observables that the arm cannot measure or has to.
+    """Raise BookError for observables that an arm cannot measure, or lacks.
 
-    ``places`` are the taps of its network.
+    ``places`` are the taps of its network. Every arm has to measure its training loss,
+    and one with ``stop`` the test accuracy as well.
     """
     registered = names.observables()
     for name in sorted({*arm.observables, *(arm.rarely or (0, ()))[1]}):
@@ -97,8 +103,8 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
 def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     """Raise BookError, in one sentence, if a network does not fit its data set.
 
-    It has to take a row, know all tokens and have a class for each label. ``model`` is
-    the network in evaluation mode.
+    The network has to take a row, know all tokens and have a class for each label.
+    ``model`` is the network in evaluation mode.
     """
     given = ", ".join(f"{name}={value!r}" for name, value in arm.model.options.items())
     network = f"arm {arm.name!r}: network {arm.model.name!r} with {given}"
@@ -121,7 +127,7 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
 
 
 def _largest(*tables: Any) -> int:
-    """Return the largest of all whole numbers in tables; -1 for tables of others."""
+    """Return the largest whole number in some tables; -1 if none has whole numbers."""
     tensors = [table for table in tables if isinstance(table, torch.Tensor)]
     whole = [t for t in tensors if len(t) and not t.is_floating_point()]
     return max((int(table.max()) for table in whole), default=-1)
@@ -130,8 +136,9 @@ def _largest(*tables: Any) -> int:
 def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
     """Return the data and the initial network of one member.
 
-    Both are drawn in this order, as in the official code: seed 42 gives the official
-    split. The state of the global generator stays as it was.
+    They are drawn in this order from torch's global generator, seeded with the member's
+    seed, as in the official code of Prieto et al. (2025): seed 42 gives their split.
+    The state of the generator stays as it was.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -147,18 +154,20 @@ def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
 def stack_key(arm: Arm) -> str:
     """Return what arms must share for their members to be stacked, as JSON.
 
-    These are all settings but the numbers that a stack can hold in a tensor.
+    These are all settings but the name and ``alpha``. Each float among the options of
+    losses, optimizer and penalties is replaced by "a number", as a stack holds it in a
+    tensor. Only betas stay as they are.
     """
-    plain = arm.to_json() | {"name": None, "alpha": None}
+    plain = arm.as_plain() | {"name": None, "alpha": None}
     for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
         plain[field] = _without_numbers(plain[field])
     return json.dumps(plain, sort_keys=True)
 
 
 def trains_alone(arm: Arm) -> bool:
-    """Whether members of an arm cannot be stacked.
+    """Return whether members of an arm cannot be stacked.
 
-    That is so if a step draws random numbers, if they are evaluated in batches, or if
+    They cannot if a step draws random numbers, if they are evaluated in batches, or if
     their optimizer has no form for a stack, as Muon has none.
     """
     with torch.device("meta"):
@@ -168,9 +177,9 @@ def trains_alone(arm: Arm) -> bool:
 
 
 def draws(arm: Arm, network: torch.nn.Module) -> bool:
-    """Whether a step may draw random numbers.
+    """Return whether a step of an arm may draw random numbers.
 
-    So does augmentation and dropout, and what is not the book's may.
+    Augmentation and dropout do so, and what is not the book's may.
     """
     modules = network.modules()
     drops = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in modules)
@@ -181,7 +190,8 @@ def draws(arm: Arm, network: torch.nn.Module) -> bool:
 def stacked_forms() -> dict[Any, Any]:
     """Return classes of optimizers for a stack, by the class for a single member.
 
-    They are ``STACKED`` of the optimizers' module; without it no member is stacked.
+    They are ``STACKED`` of the optimizers' module. If it has none, the dict is empty,
+    and no member is stacked.
     """
     return getattr(module_of("optimizer"), "STACKED", {})
 
@@ -199,7 +209,8 @@ def _without_numbers(plain: Any) -> Any:
 def phases(arms: Sequence[Arm], device: str) -> list[tuple[int, list[Term]]]:
     """Return (first step, terms of the objective) of every phase, in ascending order.
 
-    There is one phase, or a second where ``later_loss`` takes the place of ``loss``.
+    There is one phase, and a second if the arms have a ``later_loss``, which then takes
+    the place of their loss.
     """
 
     def terms(losses: Sequence[Spec]) -> list[Term]:
@@ -220,7 +231,7 @@ def phases(arms: Sequence[Arm], device: str) -> list[tuple[int, list[Term]]]:
 
 
 def _stack_options(specs: Sequence[Spec], device: str) -> dict[str, Any]:
-    """Merge the options of specs, one per member, into those of a stack.
+    """Merge the options of specs, one spec per member, into those of a stack.
 
     All specs have the same option names. An option is the value that all members share,
     or else a float64 tensor (members,).
@@ -233,7 +244,7 @@ def _stack_options(specs: Sequence[Spec], device: str) -> dict[str, Any]:
 
 
 def one_or_tensor(values: list[Any], device: str) -> Any:
-    """Return the value that all members share, else a float64 tensor (members,)."""
+    """Return the value that all members share, or else a float64 tensor (members,)."""
     if all(value == values[0] for value in values):
         return values[0]
     return torch.tensor(values, dtype=torch.float64, device=device)
@@ -242,10 +253,11 @@ def one_or_tensor(values: list[Any], device: str) -> Any:
 def optimizer(
     arms: Sequence[Arm], params: Params, device: str, stacked: bool
 ) -> torch.optim.Optimizer:
-    """Return the optimizer of the parameters, with the wrappers of the arms around it.
+    """Return the optimizer of the parameters, changed by the wrappers of the arms.
 
-    It is torch's own for one member on a CPU, else one whose step can be captured.
-    Raises TrainingError elsewhere if it has no such form.
+    For one member on a CPU it is the class that the arms name. For a stack, or on
+    another device, it is that class's form in `stacked_forms`, whose step can be
+    captured. Raises TrainingError if the class has no such form.
     """
     rule = resolve("optimizer", arms[0].optimizer)
     rule_options = _stack_options([arm.optimizer for arm in arms], device)
@@ -266,11 +278,12 @@ def optimizer(
 class Feed:
     """The rows of every step and measurement: whole splits, or random batches.
 
-    ``train`` and ``test`` are whole splits, (members, rows, ...) of a stack. ``batch``
-    has the rows of the step that was loaded last, always in the same memory, where a
-    captured step reads it. Rows that are augmented stay on the host until then; others
-    are taken as the first part of a step, if ``is_taken_in_step``: on a GPU, where a
-    captured step finds them by the indices ``orders`` at ``position``.
+    ``train`` and ``test`` are whole splits, (rows, ...), in a stack (members, rows,
+    ...). ``batch`` has the rows of the step that was loaded last, always in the same
+    memory, where a captured step reads it. Rows that are augmented stay on the host
+    until they are loaded. Other rows are copied into ``batch`` as the first part of a
+    step if ``is_taken_in_step``, that is on a GPU, where a captured step finds them by
+    the indices ``orders`` at ``position``.
     """
 
     arm: Arm
@@ -293,22 +306,23 @@ class Feed:
         self.first_step = 0
         # which of these batches the next step takes
         self.position = torch.zeros(1, dtype=torch.int64, device=self.device)
-        self.batch: Rows = ()  # type: ignore[assignment]
+        self.batch: Batch = ()  # type: ignore[assignment]
         if self.arm.augment:
             self.augment = resolve("augment", self.arm.augment)
 
     @cached_property
-    def train(self) -> Rows:
+    def train(self) -> Batch:
         return self.rows("train", torch.arange(self.count))
 
     @cached_property
-    def test(self) -> Rows:
+    def test(self) -> Batch:
         return self.rows("test", torch.arange(len(self.data[0].y_test)))
 
-    def rows(self, split: str, indices: Tensor, random: bool = False) -> Rows:
-        """Return the rows of a split at indices (rows,), on the device.
+    def rows(self, split: str, indices: Tensor, random: bool = False) -> Batch:
+        """Return inputs and labels of a split at some indices (rows,), on the device.
 
-        With ``random`` an augmentation makes random crops.
+        ``split`` is "train" or "test". With ``random`` an augmentation is random,
+        otherwise it is the one for evaluation.
         """
         inputs, labels = [], []
         for data in self.data:
@@ -322,9 +336,10 @@ class Feed:
         return self._on_device(inputs), self._on_device(labels)
 
     def _on_device(self, of_members: list[Tensor]) -> Tensor:
-        """Return rows on the device, (members, rows, ...) of a stack, else (rows, ...).
+        """Return the rows of each member on the device, as one tensor.
 
-        Rows that all members share are held once.
+        It is (members, rows, ...) for a stack, else (rows, ...). Rows that all members
+        share are held once.
         """
         first, *others = of_members
         if not self.stacked:
@@ -334,7 +349,7 @@ class Feed:
         return torch.stack(of_members).to(self.device)
 
     def load_batch(self, step: int) -> None:
-        """Put the rows of a step into ``batch``, or say which a step is to take."""
+        """Put the rows of a step into ``batch``, or set which the step is to take."""
         if self.is_whole and not self.arm.augment:
             self.batch = self.train
             return
@@ -350,7 +365,7 @@ class Feed:
             self.take_batch()
 
     def take_batch(self) -> None:
-        """Put the rows at ``position`` into ``batch``; nothing waits for the device."""
+        """Put the rows at ``position`` into ``batch``; nothing waits for a device."""
         indices = self.orders.index_select(1, self.position).squeeze(1)
         x, y = self.train
         if self.stacked:
@@ -359,18 +374,20 @@ class Feed:
         else:
             self._fill((x[indices[0]], y[indices[0]]))
 
-    def _fill(self, rows: Rows) -> None:
-        """Copy rows into ``batch``, which is made of them at first."""
+    def _fill(self, rows: Batch) -> None:
+        """Copy rows into the memory of ``batch``; the first rows become that memory."""
         if not self.batch:
             self.batch = rows
         for target, tensor in zip(self.batch, rows, strict=True):
             target.copy_(tensor)
 
     def _draw_orders(self, pass_number: int) -> None:
-        """Draw the row indices of a pass, and of the next ones where a step takes them.
+        """Draw the row indices of a pass, and of the next ones for a captured step.
 
         Each pass through the rows has a random order from (seed, number of the pass).
-        Rows that do not fill a last batch are left out of the pass.
+        Rows that do not fill a last batch are left out of the pass. If a step takes its
+        rows itself, the orders of several passes are drawn at once, as the host would
+        have to wait for each.
         """
         passes = 1
         if self.is_taken_in_step:  # so that the host seldom has to wait
@@ -396,11 +413,11 @@ class Feed:
         self.orders.copy_(drawn, non_blocking=True)
 
     def chunks(self) -> Iterator[dict[str, Tensor]]:
-        """Yield batches to evaluate: row indices by split.
+        """Yield the row indices of each batch to evaluate, by split.
 
-        All test rows are evaluated, and the first training rows, as many or all, in
-        equally many batches. A batch has about ``eval_batch`` test rows. Without a test
-        set all training rows are evaluated.
+        All test rows are evaluated, and as many of the first training rows, or all of
+        them if there are fewer, in equally many batches. A batch has about
+        ``eval_batch`` test rows. Without a test set all training rows are evaluated.
         """
         test = len(self.data[0].y_test)
         train = min(self.count, test or self.count)

@@ -35,8 +35,9 @@ def choose_device(name: str = "auto") -> str:
 def library(device: str = "cpu") -> str:
     """Return the name of the library that multiplies float32 matrices on a device.
 
-    On AMD's CPUs it is oneDNN, whose kernels use AVX-512 where there is one; without,
-    three networks took the same time by both, to 4 % (benchmarks/README.md).
+    The name is "cuBLAS", "onednn", or "torch" for PyTorch's own choice. On AMD's CPUs
+    it is oneDNN, whose kernels use AVX-512 if there is one; without it three networks
+    took the same time by both, to 4 % (benchmarks/README.md).
     """
     if device == "cuda":
         return "cuBLAS"
@@ -47,9 +48,9 @@ def library(device: str = "cpu") -> str:
 def prepare_cpu() -> None:
     """Set up this process for training on a CPU.
 
-    It uses one thread: two that wait for each other under load are 17 times slower.
-    With glibc it keeps large blocks of freed memory: giving them back to the kernel
-    after every step is 1.4 times slower.
+    PyTorch uses one thread: two that wait for each other under load are 17 times
+    slower. With glibc the process keeps large blocks of freed memory: giving them back
+    to the kernel after every step is 1.4 times slower.
     """
     torch.set_num_threads(1)
     with contextlib.suppress(OSError, AttributeError):  # where there is no glibc
@@ -62,8 +63,8 @@ def prepare_cpu() -> None:
 def prepare_gpu() -> None:
     """Set up this process for training on a GPU.
 
-    It turns TF32 off (cuDNN has it on), makes scatters deterministic, and switches to a
-    stream that can be captured.
+    TF32 is turned off (cuDNN has it on), scatters become deterministic, and the current
+    stream becomes one that can be captured.
     """
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -74,19 +75,19 @@ def prepare_gpu() -> None:
 
 
 def is_gpu_shared() -> bool:
-    """Whether processes compute on the GPU at the same time and not in turns.
+    """Return whether processes compute on the GPU at the same time, not in turns.
 
-    So they do under NVIDIA's multi-process service, `nvidia-cuda-mps-control -d`.
+    They do so under NVIDIA's multi-process service, `nvidia-cuda-mps-control -d`.
     """
     folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
     return Path(folder, "control").exists()
 
 
 class Captured:
-    """A function that only reads and writes tensors that stay where they are.
+    """A function that reads and writes only tensors that stay in the same memory.
 
-    On a GPU, calls after the first ``WARM`` replay a CUDA graph of it. Where it cannot
-    be captured, a warning says why and the function is called every time.
+    On a GPU, calls after the first ``WARM`` replay a CUDA graph of it. If it cannot be
+    captured, a warning says why and the function is called every time.
     """
 
     def __init__(self, function: Callable[[], Any], device: str):
@@ -107,9 +108,9 @@ class Captured:
         return self.result
 
     def _capture(self) -> None:
-        """Capture the graph, or warn that it cannot be.
+        """Capture the graph, or warn that the function cannot be captured.
 
-        Raises OutOfMemoryError if GPU memory is what it lacked.
+        Raises OutOfMemoryError if it fails for want of GPU memory.
         """
         try:
             graph = torch.cuda.CUDAGraph()
@@ -130,7 +131,10 @@ class Captured:
 
 
 def describe(device: str) -> dict[str, Any]:
-    """Return what a member is trained on and with, for its record."""
+    """Return what a member is trained on and with, for the metadata of its record.
+
+    The entries are the device, its name, and library and versions by name.
+    """
     gpu = torch.cuda.get_device_name() if device == "cuda" else ""
     return {
         "device": device,
@@ -143,7 +147,10 @@ def describe(device: str) -> dict[str, Any]:
 
 @cache
 def _cpuinfo(key: str) -> str:
-    """Return what Linux says of the first CPU core under a key; "" elsewhere."""
+    """Return the first value of a key in Linux's /proc/cpuinfo, such as "vendor_id".
+
+    The value is "" if the key is missing, and on other systems.
+    """
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith(key):

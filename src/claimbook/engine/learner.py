@@ -35,9 +35,10 @@ GRADIENT_SCALE = 2.0**64
 
 
 class Learner:
-    """Members of one kind, ``stacked`` along a first axis, or one without that axis.
+    """Members of one kind: a stack of them, or a single one.
 
-    Throughout, (members, ...) is the shape of a tensor in a stack; of a single member
+    In a stack (``stacked``) the members lie along a first axis of every tensor.
+    Throughout, (members, ...) is the shape of a tensor in a stack; for a single member
     the first axis is missing.
     """
 
@@ -104,8 +105,8 @@ class Learner:
     ) -> Forward:
         """Run one member's network on inputs x (rows, ...) with labels y.
 
-        Returns the logits times ``alpha``, and the activations that ``tap`` recorded.
-        ``model`` is a module to use in place of ``self.model``.
+        Returns the logits times ``alpha``, and the activations that ``tap`` recorded,
+        none without a tap. ``model`` is a module to use in place of ``self.model``.
         """
         with ExitStack() as contexts:
             if self.arm.autocast:
@@ -121,11 +122,11 @@ class Learner:
         return Forward(logits, y, params, tap.found if tap else {})
 
     def map(self, function: Callable, *arguments: Any) -> Any:
-        """Call a function of one member for all members at once.
+        """Call a function of one member for all members at once, and return its result.
 
         In a stack each tensor in ``arguments``, however nested, is split along its
-        first axis, and each tensor returned has such an axis; what is no tensor is
-        shared.
+        first axis, and each tensor of the result has such an axis. Arguments that are
+        not tensors are shared.
         """
         if not self.stacked:
             return function(*arguments)
@@ -148,7 +149,7 @@ class Learner:
         return objective
 
     def phase(self) -> tuple[int, list[Term]]:
-        """Return the first step and the terms of the phase that the next step is in."""
+        """Return the phase that the next step is in: its first step and its terms."""
         begun = [phase for phase in self.phases if phase[0] <= self.step_count]
         return begun[-1]
 
@@ -172,10 +173,11 @@ class Learner:
     def run_step(self, terms: Sequence[Term]) -> Tensor:
         """Train on the batch and rate that are set; return the objective before it.
 
-        Nothing here waits for the device.
+        The result is () or (members,). Nothing here waits for the device.
         """
 
         def objective(params, buffers, x, y, alpha, terms) -> Tensor:
+            """Return the objective of one member; all but ``terms`` go to `forward`."""
             tap = Recorder() if self.is_tapped else None
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
             return objective_value(terms, forward, self.gradient_scale)
@@ -198,10 +200,10 @@ class Learner:
         """Measure the observables named in ``wanted`` now; return values by column.
 
         Each value is (), or (members,) of a stack. ``before`` has the weights before
-        the last step: without it, observables that read a step are left out. Where the
-        arm has ``eval_batch``, observables that can be averaged over batches are, and
-        a share is the same as without batches, to the last bit.
-        Raises UnknownName for a name that nobody registered.
+        the last step: without it, observables that read a step are left out. If the arm
+        has ``eval_batch``, observables that can be averaged over batches are, and a
+        share is the same as without batches, to the last bit. Raises UnknownName for a
+        name that nobody registered.
         """
         registered = names.observables()
         refuse_text("wanted", wanted)
@@ -237,10 +239,11 @@ class Learner:
     def snapshot(
         self, needs: set[str], before: Params | None = None, rows: Params | None = None
     ) -> Snapshot:
-        """Return what observables with these needs read; weights are not copied.
+        """Return a snapshot with the fields that these needs of observables name.
 
-        ``before``: the weights before the last step. ``rows``: by split, the indices
-        (rows,) of the rows to evaluate, all of the split by default.
+        ``before`` are the weights before the last step, or None without a step.
+        ``rows`` are, by split, the indices (rows,) of the rows to evaluate, by default
+        all rows. Weights are not copied.
         """
         fields: dict[str, Any] = {"params": self._detached()}
         tap_names = observing.tap_names(needs, self.model.places)
@@ -262,7 +265,7 @@ class Learner:
             fields |= {"before": before, "grads": grads}
         if "moments" in needs:
             try:
-                moments = names.module_of("optimizer").spread(self.optimizer)
+                moments = names.module_of("optimizer").adam_divisors(self.optimizer)
             except KeyError as error:
                 raise BookError(
                     f"an observable reads the moments of {self.arm.optimizer.name!r}, "
@@ -273,16 +276,23 @@ class Learner:
 
     @torch.no_grad()
     def _split_outputs(
-        self, x, y, model, recorded_taps=(), replacing_tap=None
+        self,
+        x: Any,
+        y: Tensor,
+        model: torch.nn.Module,
+        recorded_taps: Sequence[str] = (),
+        replacing_tap: Recorder | None = None,
     ) -> SplitOutputs:
         """Return logits, losses and activations of every member on inputs x, labels y.
 
-        x, y are (members, rows, ...) of a stack; the losses are the run's own, per row.
-        ``recorded_taps`` are the names of taps whose activations are returned.
-        ``replacing_tap`` changes activations in the pass that makes logits and losses.
+        x and y are (rows, ...), in a stack (members, rows, ...); the losses are the
+        run's own, per row. ``recorded_taps`` are the names of taps whose activations
+        are returned. ``replacing_tap`` changes activations in the pass that makes
+        logits and losses.
         """
 
         def outputs(params, buffers, x, y, alpha, terms) -> SplitOutputs:
+            """Return the outputs of one member; all but ``terms`` go to `forward`."""
             # batch norm would update them in place
             buffers = {name: b.clone() for name, b in buffers.items()}
             inputs = (params, buffers, x, y, alpha)
@@ -302,7 +312,8 @@ class Learner:
     def _variant_losses(self, need: str) -> Params:
         """Return training losses, (rows,) or (members, rows), of changed networks.
 
-        ``need`` is a key of ``observing.VARIANTS``, which makes them, by column.
+        ``need`` is a key of ``observing.VARIANTS``, whose function makes these
+        networks; the losses are by the names of their columns.
         """
         losses = {}
         for name, variant in observing.VARIANTS[need](self.eval_model).items():
@@ -316,8 +327,9 @@ class Learner:
     def objective(self, member: int = 0) -> tuple[Params, Callable]:
         """Return (weights, function of weights): one member's objective in float64.
 
-        It can be differentiated twice, as it takes no shortcuts. It reads all training
-        rows, with batch statistics and without dropout.
+        ``member`` is its index in the stack. The function can be differentiated twice,
+        as it takes no shortcuts. It reads all training rows, with batch statistics and
+        without dropout.
         """
         params, terms, forward = self._of_member(member, wide=True)
         (loss, loss_options), *penalties = terms
@@ -332,7 +344,8 @@ class Learner:
     def tap_grads(self, member: int = 0, *, total: bool = False) -> dict[str, Any]:
         """Return (activation, its gradient) of one member, by the name of the tap.
 
-        The gradient is that of the loss, or with ``total`` of the whole objective.
+        ``member`` is its index in the stack. The gradient is that of the loss, or with
+        ``total`` of the whole objective.
         """
         params, terms, forward = self._of_member(member)
         with torch.enable_grad():
@@ -351,7 +364,8 @@ class Learner:
     ) -> tuple[Params, Any, Callable]:
         """Return (weights, terms, forward) of one member, in float64 if ``wide``.
 
-        ``forward(weights, is_tapped)`` runs its network on all training rows.
+        ``member`` is its index in the stack. ``forward(weights, is_tapped)`` runs its
+        network on all training rows.
         """
 
         def of_member(leaf: Any) -> Any:
@@ -364,6 +378,7 @@ class Learner:
         terms, params, buffers, *rest = tree_map(of_member, (*state, self.alpha))
 
         def forward(weights: Params, is_tapped: bool = False) -> Forward:
+            """Run the member's network with some weights on all training rows."""
             # batch norm would update them in place
             own_buffers = {name: b.clone() for name, b in buffers.items()}
             tap = Recorder() if is_tapped or self.is_tapped else None
@@ -374,10 +389,11 @@ class Learner:
         return params, terms, forward
 
     def _detached(self) -> Params:
+        """Return the parameters by name, without their gradients."""
         return {name: p.detach() for name, p in self.params.items()}
 
     def weights(self) -> Params:
-        """Return a copy of the parameters as they are now."""
+        """Return a copy of the parameters as they are now, by name."""
         return {name: p.detach().clone() for name, p in self.params.items()}
 
     def state(self) -> dict[str, Any]:
@@ -427,10 +443,11 @@ def objective_value(
 
 
 def weighted(mean: Tensor, count: Tensor) -> Tensor:
-    """Return mean * count, or 0 for a count of 0, as a whole number where it is one.
+    """Return mean * count, rounded to a whole number if the mean is that of a share.
 
-    A share is a quotient of two whole numbers, but the rounded quotient times the count
-    need not be whole again: 1 / 49 * 49 is 0.9999999999999999.
+    The result is 0 for a count of 0. A share is a quotient of two whole numbers, but
+    the rounded quotient times the count need not be whole again: 1 / 49 * 49 is
+    0.9999999999999999.
     """
     whole = (mean * count).round()
     total = torch.where(whole / count == mean, whole, mean * count)
@@ -440,10 +457,10 @@ def weighted(mean: Tensor, count: Tensor) -> Tensor:
 def scaled(x: Tensor, factor: float) -> Tensor:
     """Return a view of x whose gradient is multiplied by ``factor``, a power of two.
 
-    Loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has rounded its
-    gradient: a power of two changes no bit, except of sums below the smallest normal
-    number, 1.2e-38 in float32. The caller divides the gradients of the weights again.
-    It holds for first derivatives alone.
+    This is loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has
+    rounded its gradient: a power of two changes no bit, except of sums below the
+    smallest normal number, 1.2e-38 in float32. The caller divides the gradients of the
+    weights again. Only first derivatives are scaled so.
     """
     view = x.view_as(x)
     if view.requires_grad:

@@ -1,11 +1,11 @@
-"""The loop: members of one kind from their start, or a checkpoint, to their end.
+"""The loop: trains members of one kind from their start, or a checkpoint, to their end.
 
 The result of a member does not depend on what its neighbours in a stack did.
 """
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,19 @@ def train(
 ) -> list[Result] | None:
     """Train members of one kind to the end and return their results, in order.
 
-    ``on`` is the device, "cpu" or "cuda". The state is saved in ``checkpoint`` now and
-    then, and training resumes from it bit for bit. When ``should_stop()`` turns true
-    the state is saved, and None is returned. ``report`` is called with the number of
-    steps made, every few steps. Raises Diverged if a loss became NaN, at the end of the
-    other members and with their results.
+    ``on`` is the device, "cpu" or "cuda"; ``stacked`` says whether the members are a
+    stack. The state is saved in the file ``checkpoint`` now and then, and training
+    resumes from it bit for bit. When ``should_stop()`` turns true the state is saved,
+    and None is returned. ``report`` is called with the number of steps made, every few
+    steps. Raises Diverged if a loss became NaN, at the end of the other members and
+    with their results.
     """
     generator = torch.random.get_rng_state()
     try:
         if on == "cuda":
             devices.prepare_gpu()
         with switched(onednn=devices.library(on) == "onednn"):
-            run = _Run(list(members), on, stacked, checkpoint)
+            run = _Training(list(members), on, stacked, checkpoint)
             if run.to_the_end(should_stop, report):
                 return run.results()
             return None
@@ -58,8 +59,9 @@ def train(
 def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
     """Return what a checkpoint must say of itself for these members to resume from it.
 
-    Other code trains otherwise, and another library rounds otherwise. So all of a
-    recorded member was trained and measured by the source that its record names.
+    Other code trains otherwise, and another library rounds otherwise. A recorded member
+    was therefore trained and measured, to its last step, by the source that its record
+    names.
     """
     return {
         "source": project.source(),
@@ -69,15 +71,21 @@ def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
     }
 
 
-class _Run:
+class _Training:
     """Training of some members of one kind, from their start or from a checkpoint.
 
     Members are named by their index in ``members``. ``rows`` has the measurements of
-    each, one row per logged epoch. ``running`` are the members whose training goes on:
+    each, one dict per logged epoch. ``running`` are the members whose training goes on:
     the rows of the others ended at their ``stop`` or where their loss became NaN.
     """
 
-    def __init__(self, members: list[Member], device, stacked, checkpoint: Path | None):
+    def __init__(
+        self,
+        members: list[Member],
+        device: str,
+        stacked: bool,
+        checkpoint: Path | None,
+    ):
         self.members = members
         self.arm = members[0][0]
         self.device = device
@@ -107,10 +115,13 @@ class _Run:
         self.learner.restore(saved["learner"])
         self.began -= saved["seconds"]
 
-    def to_the_end(self, should_stop: Callable, report: Callable) -> bool:
-        """Train to the end; return False if ``should_stop()`` ended it before.
+    def to_the_end(
+        self, should_stop: Callable[[], bool], report: Callable[[int], None]
+    ) -> bool:
+        """Train to the end; return False if ``should_stop()`` ended the training.
 
-        Without a checkpoint nothing is asked and training goes on to the end.
+        Without a checkpoint ``should_stop`` is not called and training goes on to the
+        end.
         """
         learner, arm = self.learner, self.arm
         if not self.rows[0]:
@@ -143,8 +154,9 @@ class _Run:
     def measure(self, before: Params | None) -> None:
         """Add a row of observables to every running member, and keep weights if asked.
 
-        ``before`` has the weights before the last step. A member that comes to ``stop``
-        is measured and kept as at its last epoch, and runs no longer.
+        ``before`` has the weights before the last step, or None before the first one. A
+        member that comes to ``stop`` is measured and kept as at its last epoch, and
+        runs no longer.
         """
         arm, epoch = self.arm, self.learner.step_count
         rare_observables = arm.rarely[1] if arm.rarely else ()
@@ -162,7 +174,7 @@ class _Run:
         self.running = [index for index in going_on if index not in stopped]
 
     def has_stopped(self, index: int) -> bool:
-        """Whether a member came to ``stop`` at least ``after_stop`` epochs ago."""
+        """Return whether a member reached ``stop`` and ``after_stop`` has passed."""
         if self.arm.stop is None:
             return False
         last_epoch = self.rows[index][-1]["epoch"]
@@ -172,9 +184,12 @@ class _Run:
         return False
 
     def record_observables(
-        self, names: Any, members: list[int], before: Params | None
+        self, names: Iterable[str], members: list[int], before: Params | None
     ) -> None:
-        """Measure the named observables and add them to the last rows of members."""
+        """Measure the named observables and add them to the last rows of some members.
+
+        ``members`` are their indices; ``before`` is as in `measure`.
+        """
         if values := self.learner.observe(names, before):
             columns = [value.reshape(-1).double() for value in values.values()]
             # (members, columns), all at once, as each transfer waits for a GPU
@@ -183,7 +198,7 @@ class _Run:
                 self.rows[index][-1] |= zip(values, numbers[index], strict=True)
 
     def has_diverged(self, index: int) -> bool:
-        """Whether a NaN has ended a member."""
+        """Return whether a NaN has ended the training of a member."""
         loss = self.rows[index][-1]["train_loss"]
         return math.isnan(loss) and not self.arm.through_nan
 
@@ -197,9 +212,11 @@ class _Run:
         return {n: (w if self.stacked else w[None]).cpu() for n, w in weights.items()}
 
     def seconds(self) -> float:
+        """Return the training time so far, that before a resumption included."""
         return time.monotonic() - self.began
 
     def save(self, checkpoint: Path) -> None:
+        """Write the state of the training into a checkpoint."""
         content = {"learner": self.learner.state(), "seconds": self.seconds()}
         content |= {part: getattr(self, part) for part in SAVED}
         state.write(checkpoint, self.identity, content)

@@ -5,12 +5,14 @@ writes its record. Checkpoints lie in ``.checkpoints`` below the records and are
 when their members are recorded.
 """
 
+import contextlib
 import dataclasses
 import gc
 import math
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -18,6 +20,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,7 @@ with errors.needing_extra():
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
 SHARING = 4  # processes that share a GPU, where they can compute at the same time
+LOG_SECONDS = 300  # between two lines of a log that say how far it is
 MOST_TOLD = 3  # failures that one sentence names
 Outcome = tuple[int, str]  # members recorded, and the message of a failure or ""
 
@@ -42,7 +47,8 @@ Outcome = tuple[int, str]  # members recorded, and the message of a failure or "
 class Task:
     """A member to train, for all experiments that share it.
 
-    ``seeds`` is how many members of its arm are recorded or come before it.
+    ``seeds`` is how many members of its arm are recorded or come before it, and ``out``
+    the folder for its record, or None for the book's records.
     """
 
     member: Member
@@ -66,9 +72,10 @@ def tasks(
 ) -> list[Task]:
     """Return a task for each member that the experiments' records lack.
 
-    Arms with the fewest seeds come first. Members whose arms differ in name alone are
-    one task. ``seeds`` and ``arms`` (patterns of names) select members; by default all
-    are. With ``replace`` members that are recorded are trained again.
+    ``out`` is the folder of the records, by default the book's. Arms with the fewest
+    seeds come first. Members whose arms differ in name alone are one task. ``seeds``
+    and ``arms`` (patterns of names) select members; by default all are. With
+    ``replace`` members that are recorded are trained again.
     """
     errors.refuse_text("arms", arms)
     task_by_key: dict[tuple[str, int], Task] = {}
@@ -92,7 +99,7 @@ def tasks(
 def try_out(todo: Sequence[Task]) -> None:
     """Take one step with each kind of member, and record none.
 
-    Raises TrainingError, or another BookError, if that cannot be done.
+    Raises TrainingError, or another BookError, if a step cannot be taken.
     """
     for task, *_ in _by_kind(todo):
         arm, _ = task.member
@@ -106,7 +113,10 @@ def try_out(todo: Sequence[Task]) -> None:
 
 
 def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
-    """Yield lists of tasks whose members can be stacked on a GPU."""
+    """Yield lists of tasks whose members can be stacked on a GPU.
+
+    A member that cannot be stacked is a list of its own.
+    """
     for group in _by_kind(todo):
         size = 1 if build.trains_alone(group[0].member[0]) else STACK_LIMIT
         for first in range(0, len(group), size):
@@ -114,7 +124,7 @@ def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
 
 
 def _by_kind(todo: Sequence[Task]) -> Collection[list[Task]]:
-    """Return lists of tasks whose members differ in nothing that forbids a stack."""
+    """Return lists of tasks, one list for each `build.stack_key` of their arms."""
     kinds: dict[str, list[Task]] = {}
     for task in todo:
         kinds.setdefault(build.stack_key(task.member[0]), []).append(task)
@@ -126,7 +136,8 @@ def run(
 ) -> records.Record:
     """Train what an experiment lacks and return its record.
 
-    ``settings`` are keyword arguments of ``train``.
+    ``out`` is the folder of the record, by default the book's records. ``settings`` are
+    keyword arguments of ``train``.
     """
     train(tasks([experiment], out), **settings)
     return records.load(experiment, out)
@@ -141,21 +152,29 @@ def train(
 ) -> int:
     """Train members and record each that ends; return how many are not recorded.
 
-    After ``time_budget`` seconds the state is saved, and a later call goes on from it.
-    ``processes`` is the number of workers. On a CPU each trains one member, and by
-    default there is one per core; with 0 this process trains. On a GPU each trains a
-    stack, and by default this process alone does, or ``SHARING`` do where NVIDIA's
-    multi-process service lets them compute at the same time. If a member fails, the
-    others are trained all the same, and at the end it raises TrainingError, or
-    Unfinished if the time was too short as well.
+    ``device`` is "auto", "cpu" or "cuda". After ``time_budget`` seconds the state is
+    saved, and a later call goes on from it. ``processes`` is the number of workers. On
+    a CPU each trains one member, and by default there is one per core; with 0 this
+    process trains. On a GPU each trains a stack, and by default this process alone
+    does, or ``SHARING`` do where NVIDIA's multi-process service lets them compute at
+    the same time. If a member fails, the others are trained all the same, and at the
+    end it raises TrainingError, or Unfinished if the time was too short as well.
     """
     device = devices.choose_device(device)
     deadline = time.time() + time_budget
     recorded = 0
     faults: list[str] = []
     steps = sum(task.member[0].epochs for task in todo)
-    silent = not todo or os.environ.get("GROKBOOK_PROGRESS") == "no"
-    with tqdm(total=steps, disable=silent, unit=" steps", mininterval=1) as bar:
+    shown = os.environ.get("GROKBOOK_PROGRESS", "")
+    if not (shown or os.isatty(2) or "ipykernel" in sys.modules):
+        shown = "log"  # where a bar would leave a line a second
+    with tqdm(
+        total=steps,
+        disable=not todo or shown == "no",
+        unit=" steps",
+        mininterval=LOG_SECONDS if shown == "log" else 1,
+        maxinterval=LOG_SECONDS,
+    ) as bar:
         if device == "cuda":
             waiting = [*groups(todo)]
             workers = SHARING if devices.is_gpu_shared() else 1
@@ -186,11 +205,12 @@ def train(
 
 
 def _in_this_process(
-    waiting: list[list[Task]], device: str, deadline: float, bar: Any
+    waiting: list[list[Task]], device: str, deadline: float, bar: tqdm
 ) -> Iterator[Outcome]:
     """Train one group after the other; yield the outcome of each.
 
-    A group that does not fit into the memory of a GPU is halved.
+    ``deadline`` is a time of `time.time`. A group that does not fit into the memory of
+    a GPU is halved.
     """
     project.note_code()  # training may take hours, in which the code may be edited
     while waiting and time.time() < deadline:
@@ -208,18 +228,21 @@ def _in_this_process(
 
 
 def _free_gpu() -> None:
-    """Give back the memory of a learner that has ended."""
+    """Free the GPU memory of a learner that has ended."""
     gc.collect()  # a learner and its graphs refer to each other
     torch.cuda.empty_cache()
 
 
 def _train(
-    group: list[Task], device: str, should_stop: Callable, count_steps: Callable
+    group: list[Task],
+    device: str,
+    should_stop: Callable[[], bool],
+    count_steps: Callable[[int], Any],
 ) -> Outcome:
     """Train a group to its end or a stop, and record each member that ended.
 
     ``count_steps(number)`` is called with each number of steps made, over all members.
-    The outcome has the message of an error, of any but OutOfMemoryError.
+    The outcome has the message of any error but OutOfMemoryError, which is raised.
     """
     members = [task.member for task in group]
     checkpoint = group[0].checkpoint
@@ -268,13 +291,17 @@ def _train(
 
 
 def _in_processes(
-    waiting: Sequence[list[Task]], device: str, workers: int, deadline, bar
+    waiting: Sequence[list[Task]],
+    device: str,
+    workers: int,
+    deadline: float,
+    bar: tqdm,
 ) -> Iterator[Outcome]:
     """Train each group in one of several worker processes; yield the outcomes.
 
-    Where a worker was killed, half as many go on with the members that are left. A
-    group that does not fit into what others leave of a GPU is trained at the end, by
-    this process alone.
+    If a worker is killed, half as many go on with the members that are left. A group
+    that does not fit into what others leave of a GPU is trained at the end, by this
+    process alone.
     """
     context = multiprocessing.get_context("spawn")
     workers = min(workers, len(waiting))
@@ -284,7 +311,8 @@ def _in_processes(
     # read by a process when it imports torch
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     pool = ProcessPoolExecutor(workers, context, _prepare, (stop, steps))
-    jobs = {pool.submit(_work, group, device, deadline): group for group in waiting}
+    with _deaf():  # as workers then are from their first import on
+        jobs = {pool.submit(_work, group, device, deadline): group for group in waiting}
     left: list[list[Task]] = []  # whose worker ended, or was ended because another did
     too_large: list[list[Task]] = []
     try:
@@ -314,13 +342,29 @@ def _in_processes(
     yield from _in_this_process(too_large, device, deadline, bar)
 
 
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C in the block, and in processes that it starts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no other thread can say so
+        return
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
+
+
 _SHARED: dict[str, Any] = {}  # of a worker with its parent: the stop event, the steps
 
 
-def _prepare(stop: Any, steps: Any) -> None:
-    """Set up a worker process, to use one thread and to end when its parent ends."""
+def _prepare(stop: Event, steps: Synchronized) -> None:
+    """Set up a worker process, which uses one thread and ends when its parent ends.
+
+    It does not hear Ctrl-C: the parent sets ``stop`` when training has to stop.
+    ``steps`` is a shared count of the steps made by all workers.
+    """
     _SHARED.update(stop=stop, steps=steps)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
     errors.warn_in_one_line()
     devices.prepare_cpu()
@@ -335,7 +379,7 @@ def _end_with_parent() -> None:
 
 
 def _work(group: list[Task], device: str, deadline: float) -> Outcome:
-    """Train a group in a worker, to its end or to where training has to stop."""
+    """Train a group in a worker, to its end or until training has to stop."""
 
     def should_stop() -> bool:
         return _SHARED["stop"].is_set() or time.time() > deadline

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from claimbook.errors import TrainingError
-from claimbook.project import whole
+from claimbook.project import written_whole
 
 FORMAT = 4
 # What a warning says of a checkpoint whose identity differs under a key, in this order.
@@ -26,13 +26,17 @@ State = dict[str, Any]
 
 
 def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
-    """Write a checkpoint, whole or not at all; raises TrainingError if it fails."""
+    """Write a checkpoint, whole or not at all.
+
+    ``identity`` is what `read` asks of it, and ``content`` the state. Raises
+    TrainingError if the file cannot be written.
+    """
     packed = io.BytesIO()
     torch.save(content, packed)
     body = packed.getvalue()
     head = {"format": FORMAT, "identity": identity, "sha256": _sha256(body)}
     try:
-        with whole(path) as part:
+        with written_whole(path) as part:
             part.write_bytes(json.dumps(head).encode() + b"\n" + body)
     except OSError as error:
         message = f"{path} cannot be written ({error.strerror or error})"
@@ -41,7 +45,7 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
 
 
 def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State | None:
-    """Return the state of a checkpoint, or None where there is none that fits.
+    """Return the state of a checkpoint, or None if there is none that fits.
 
     ``identity`` is what the checkpoint must say of itself; its tensors come to
     ``device``. A checkpoint that is damaged or of another identity is moved aside, so
@@ -70,7 +74,7 @@ def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State 
 
 
 def _fault(head: State, body: bytes, identity: Mapping[str, Any]) -> str:
-    """Return why a checkpoint cannot be resumed under an identity, "" if it can be.
+    """Return why a checkpoint cannot be resumed under an identity, or "" if it can be.
 
     ``head`` is its first line and ``body`` the rest of it.
     """

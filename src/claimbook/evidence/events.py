@@ -22,8 +22,8 @@ def crossing(table: DataFrame, **level: float) -> Series:
     """Return the first logged epoch at which each column is at a level, or infinity.
 
     The level is one keyword argument: ``at_least``, ``at_most``, ``above`` or
-    ``below``. The true epoch is earlier by less than a log interval. NaN is never at
-    a level.
+    ``below``. The true epoch is earlier by less than a log interval. NaN is never at a
+    level.
     """
     ((comparison, bound),) = level.items()
     return _first_true(getattr(table, _COMPARE[comparison])(bound))
@@ -33,7 +33,7 @@ def lasting(table: DataFrame, **level: float) -> Series:
     """Return the first epoch from which each column stays at a level, or infinity.
 
     The level is given as in `crossing`. A column ends with its last value, and NaN
-    before that is skipped. Tiwari et al. 2026 call this "consistently exceeds".
+    before that is skipped. Tiwari et al. (2026) call this "consistently exceeds".
     """
     # The cumulative maximum runs from the last epoch back to the first.
     misses_later = _misses(table, **level)[::-1].cummax()[::-1]
@@ -41,10 +41,10 @@ def lasting(table: DataFrame, **level: float) -> Series:
 
 
 def missing_later(table: DataFrame, **level: float) -> Series:
-    """Return which share of the values after `crossing` is not at the level.
+    """Return by seed which share of the values after `crossing` is not at the level.
 
-    The share is NaN for a column that never gets to the level, or only with its last
-    value.
+    The level is given as in `crossing`. The share is NaN for a column that never gets
+    to the level, or only with its last value.
     """
     first = crossing(table, **level)
     is_later = table.notna() & (table.index.to_numpy()[:, None] > first.to_numpy())
@@ -53,7 +53,7 @@ def missing_later(table: DataFrame, **level: float) -> Series:
 
 
 def _misses(table: DataFrame, **level: float) -> DataFrame:
-    """Return where a table has a value that is not at the level, as booleans."""
+    """Return a boolean table, true where there is a value that is not at the level."""
     ((comparison, bound),) = level.items()
     return table.notna() & ~getattr(table, _COMPARE[comparison])(bound)
 
@@ -61,14 +61,14 @@ def _misses(table: DataFrame, **level: float) -> DataFrame:
 def testable(values: Series, can_test: Series | list[bool]) -> Series:
     """Return the values of those seeds that can test a claim.
 
-    ``can_test`` has one boolean for each of the values, in their order. The verdict of
-    a claim without any seed left is "cannot tell".
+    ``can_test`` has one boolean for each of the values, in their order. A claim for
+    which no seed is left has the verdict "cannot tell".
     """
     return values[np.asarray(can_test, dtype=bool)]
 
 
 def peak(table: DataFrame) -> Series:
-    """Return the first epoch of each column's maximum; infinity without a value."""
+    """Return the first epoch of each column's maximum, or infinity without a value."""
     return _first_true(table == table.max())
 
 
@@ -88,7 +88,7 @@ def paired(*values: Series) -> list[Series]:
 
 
 def joined(values: Mapping[Any, Series]) -> DataFrame:
-    """Return one column per entry of a mapping, one row per seed that all have."""
+    """Return a table of a mapping: a column per entry, a row per seed that all have."""
     columns = zip(values, paired(*values.values()), strict=True)
     return DataFrame(dict(columns), dtype=float)
 
@@ -115,7 +115,7 @@ def difference(late: Series, early: Series) -> Series:
     """Return by seed the epochs from one event to another, ``late - early``.
 
     The difference is negative where ``late`` came first, and infinite where either
-    never comes.
+    event never comes.
     """
     late, early = paired(late, early)
     return (late - early).mask(np.isinf(late) | np.isinf(early), inf)
@@ -134,8 +134,8 @@ def lead(first: Series, second: Series, *, until: float = inf) -> Series:
 def ratio(upper: Series, lower: Series) -> Series:
     """Return by seed the ratio of two epochs, for claims of "at most so many times".
 
-    It is infinite where ``upper`` never comes, or where only ``lower`` is epoch 0. It
-    is 0 where only ``lower`` never comes, and 1 where both are epoch 0.
+    The ratio is infinite where ``upper`` never comes, or where ``lower`` alone is epoch
+    0. It is 0 where ``lower`` alone never comes, and 1 where both are epoch 0.
     """
     upper, lower = paired(upper, lower)
     are_zero = (upper == 0) & (lower == 0)
@@ -164,10 +164,10 @@ def area(table: DataFrame) -> Series:
 
 
 def average(table: DataFrame) -> Series:
-    """Return the mean of each column over time; NaN for fewer than two values.
+    """Return the mean of each column over time, or NaN for fewer than two values.
 
-    It is `area` over the epochs between first and last value. A plain mean would give
-    the dense start of a log that thins out too much weight.
+    The mean is `area` over the epochs between first and last value. A plain mean would
+    give the dense start of a log that thins out too much weight.
     """
     durations = _each(table, lambda v: np.ptp(_epochs(v)) if len(v) > 1 else nan)
     return area(table) / durations
@@ -176,8 +176,9 @@ def average(table: DataFrame) -> Series:
 def power(table: DataFrame) -> Series:
     """Return the exponent of the power law in the epoch that fits each column best.
 
-    It is the slope of the least-squares line of ln value over ln epoch. Epoch 0 is left
-    out, and a value of 0 counts as 1e-300. It is NaN for fewer than two values.
+    The exponent is the slope of the least-squares line of ln value over ln epoch. Epoch
+    0 is left out, and a value of 0 counts as 1e-300. It is NaN for fewer than two
+    values.
     """
 
     def slope(values: Series) -> float:
@@ -190,7 +191,7 @@ def power(table: DataFrame) -> Series:
 
 
 def _each(table: DataFrame, measure: Callable[[Series], float]) -> Series:
-    """Return the measure of each column, which is given without its NaN."""
+    """Return by seed the measure of each column, which is given without its NaN."""
     results = {seed: measure(column.dropna()) for seed, column in table.items()}
     return Series(results, dtype=float)
 

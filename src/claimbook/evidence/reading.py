@@ -1,8 +1,9 @@
 """Read the records and the papers' own numbers for a page, and list what was read.
 
-The lists go into the page's table of claims, which so says what it rests on. Papers'
-numbers are CSV files in data/references/<paper>. Each has a row in sources.csv there,
-which says where it comes from, how it was made, and its SHA-256.
+The lists are stored with the page's table of claims, so that a check can tell when the
+page is older than its sources. Papers' numbers are CSV files in
+data/references/<paper>. Each has a row in sources.csv there, which says where the file
+comes from, how it was made, and its SHA-256.
 """
 
 import glob
@@ -34,7 +35,7 @@ class Page:
     """A page of the book, named "<paper>/<id>", which reads records by its parameters.
 
     ``scale`` is one of SCALES or "best". With ``retrain`` the page trains its runs
-    anew, on ``device``.
+    anew, on ``device``: "auto", "cpu" or "cuda".
     """
 
     name: str
@@ -59,17 +60,18 @@ class Page:
         ``name`` is "<paper>/<id>", or "<id>" within the page's own paper; by default it
         is the name of the page. ``arms`` are those without which the page cannot be
         read: "best" is the best scale whose record has a seed of each of them, so that
-        a record that has only begun is passed over.
+        a record that has only begun is passed over. ``scale`` overrides that of the
+        page, unless it is "".
 
         Without ``retrain`` the stored record is returned. If there is none, an empty
         record is returned: it is false, its arms have no seeds, and the page says "not
         run" of them.
 
         With ``retrain`` the experiment is trained into data/reruns/, where "best" means
-        "laptop", so that a reader's rerun never touches the records of the book. There
-        it has the settings of ``change.in_use``, if the reader changes any. ``reads``
-        names the arms to train; without it all of them are trained. ``scale`` is then
-        not asked: what the reader wants in seconds must not train for hours because the
+        "laptop", so that a reader's rerun never touches the records of the book. It has
+        the settings of ``change.in_use``, if the reader changes any. ``reads`` names
+        the arms to train; without it all of them are trained. ``scale`` is ignored
+        then: a reader who asks for a run of seconds must not wait for hours because the
         page of the book reads larger runs as well.
 
         Raises UnknownName for an arm that no scale has, and RecordError for a record
@@ -97,16 +99,16 @@ class Page:
         except NoRecord:
             frame = pd.DataFrame(columns=["arm", "seed", "epoch"])
             return Record(plan, frame, {}, {})
-        if (entry := described(record, asked=scale, arms=arms)) not in _READ:
+        if (entry := record_identity(record, asked=scale, arms=arms)) not in _READ:
             _READ.append(entry)
         return record
 
 
 def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Record:
-    """Train what data/reruns/ lacks of some arms, or all; return the record from there.
+    """Train what data/reruns/ lacks of some arms, or of all; return the record there.
 
     A few members of a smoke test are trained in this process, as workers take longer to
-    start. Raises NoRecord where this experiment has none of the arms.
+    start. Raises NoRecord if the experiment has none of the arms.
     """
     from claimbook.engine import pool  # imports PyTorch, which reading does not need
 
@@ -126,9 +128,9 @@ def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Reco
 
 
 def _of_book(experiment: Experiment, arms: Collection[str]) -> Record | None:
-    """Return the book's record of some arms: at this scale, else at the best there is.
+    """Return the book's record of some arms: at this scale, else at the best with any.
 
-    It is None if the book has none of them.
+    The result is None if the book has none of them.
     """
     for scale in (experiment.scale, *SCALES):
         plan = papers.get(experiment.name, scale)
@@ -139,7 +141,7 @@ def _of_book(experiment: Experiment, arms: Collection[str]) -> Record | None:
 
 
 def record(name: str, *, scale="best", arms: Iterable[str] = (), **options) -> Record:
-    """Return the record of an experiment by its whole name, see `Page.record`.
+    """Return the record of an experiment by its full name; see `Page.record`.
 
     ``options`` are the other fields of a `Page`: ``retrain`` and ``device``.
     """
@@ -147,19 +149,21 @@ def record(name: str, *, scale="best", arms: Iterable[str] = (), **options) -> R
 
 
 def read() -> list[dict[str, Any]]:
-    """Return what `described` says of each record that `Page.record` has returned.
+    """Return the `record_identity` of each record that `Page.record` has returned.
 
-    Each stands there once, in the order of the first time.
+    Each record is there once, in the order of the first time.
     """
     return list(_READ)
 
 
-def described(record: Record, *, asked: str, arms: Iterable[str]) -> dict[str, Any]:
+def record_identity(
+    record: Record, *, asked: str, arms: Iterable[str]
+) -> dict[str, Any]:
     """Return what identifies a record that was read, as JSON.
 
-    ``asked`` and ``arms`` are the scale and the arms that the page asked for. The
-    entry ``planned`` is a digest of what pages show of the experiment beyond what is
-    trained: names of arms, seeds, and how it is smaller than the paper's.
+    ``asked`` and ``arms`` are the scale and the arms that the page asked for. The entry
+    ``planned`` is a digest of what pages show of the experiment beyond what is trained:
+    names of arms, seeds, and how it is smaller than the paper's.
     """
     plan = record.experiment
     planned = json.dumps([[arm.name for arm in plan.arms], [*plan.seeds], plan.reduced])
@@ -178,7 +182,7 @@ def described(record: Record, *, asked: str, arms: Iterable[str]) -> dict[str, A
 def reference(name: str) -> pd.DataFrame:
     """Return the authors' numbers "<paper>/<name>", and note them for `cited`.
 
-    The columns are ``quantity``, ``series``, ``epoch`` and ``value``, some files have
+    The columns are ``quantity``, ``series``, ``epoch`` and ``value``; some files have
     more (data/README.md). Units are as in records, so accuracies are fractions. Raises
     DataError for a file that sources.csv does not list, or lists with another SHA-256.
     """
@@ -196,9 +200,9 @@ def reference(name: str) -> pd.DataFrame:
 
 
 def source(name: str) -> dict[str, str]:
-    """Return the row of sources.csv about a reference "<paper>/<name>".
+    """Return the row of sources.csv about a reference "<paper>/<name>", by column.
 
-    Raises DataError where there is none.
+    Raises DataError if there is no such row.
     """
     path = project.home() / "data/references/sources.csv"
     rows = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("file")
@@ -210,9 +214,9 @@ def source(name: str) -> dict[str, str]:
 def behind(mean: float, spread: float, *, count: int = 5, step: int = 100) -> list:
     """Return which epochs may lie behind a printed mean and standard deviation.
 
-    These are all ascending tuples of ``count`` multiples of ``step`` whose mean and
-    population standard deviation are ``mean`` and ``spread`` to half an epoch.
-    ``step`` must be larger than ``count``: then only one sum of the epochs is possible.
+    The list has all ascending tuples of ``count`` multiples of ``step`` whose mean and
+    population standard deviation are ``mean`` and ``spread`` to half an epoch. ``step``
+    must be larger than ``count``: then only one sum of the epochs is possible.
     """
     total = step * round(count * mean / step)
     if abs(total / count - mean) > 0.5:
@@ -229,5 +233,5 @@ def behind(mean: float, spread: float, *, count: int = 5, step: int = 100) -> li
 
 
 def cited() -> list[dict[str, Any]]:
-    """Return name, SHA-256 and origin of each file that `reference` has read, once."""
+    """Return the files that `reference` has read: name, SHA-256 and origin of each."""
     return list(_CITED.values())

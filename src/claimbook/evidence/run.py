@@ -15,7 +15,7 @@ from claimbook.evidence import events
 from claimbook.experiment import Arm
 from claimbook.records import Record
 
-Bound: TypeAlias = float | Series  # an epoch, the same for all seeds or one for each
+Bound: TypeAlias = float | Series  # an epoch for all seeds, or one epoch per seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +23,9 @@ class Run:
     """One arm of a record, with the label and the colour that a page gives it.
 
     A column is the name of an observable in the record, such as "test_accuracy". Every
-    method that takes ``since`` and ``until`` uses the logged epochs between them, both
-    included; either may be a Series with one epoch per seed. ``otherwise`` is the value
-    of a seed for which nothing was measured there.
+    method that takes ``since`` and ``until`` uses the logged epochs from the one to the
+    other, both included. Either is an epoch for all seeds, or a Series with one epoch
+    per seed. ``otherwise`` is the value of a seed for which nothing was measured there.
     """
 
     record: Record
@@ -45,16 +45,17 @@ class Run:
 
     @property
     def of_book(self) -> "Run | None":
-        """The arm as the book has it, where a reader trained it with other settings."""
+        """The book's run of an arm trained here with other settings, else None."""
         book = self.record.book
         return replace(self, record=book) if book and book.seeds(self.arm) else None
 
     def series(
         self, column: str, *, since: Bound = 0, until: Bound = math.inf
     ) -> DataFrame:
-        """Return a column as a table with one row per epoch and one column per seed.
+        """Return the values of a column as a table: a row per epoch, a column per seed.
 
-        Values that were not measured, or lie out of the bounds, are NaN.
+        Values that were not measured, or at epochs outside ``since`` to ``until`` (both
+        included), are NaN. A run without seeds has an empty table.
         """
         if not self.seeds:
             return DataFrame(dtype=float)
@@ -64,7 +65,11 @@ class Run:
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
 
     def _column(self, column: str) -> DataFrame:
-        """Return `Record.series`; raises TrainingError if a diverged run lacks it."""
+        """Return `Record.series` of a column.
+
+        Raises TrainingError if the record lacks the column since a seed of the arm
+        diverged.
+        """
         try:
             return self.record.series(self.arm, column)
         except RecordError as error:
@@ -80,15 +85,19 @@ class Run:
             ) from error
 
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
-        """Return `series` at the regular measurements, every ``settings.log`` epochs.
+        """Return `series` at the epochs of the regular log.
 
-        This needs an arm whose ``log`` is one interval.
+        These are the multiples of ``settings.log``, so the arm must log at one
+        interval.
         """
         table = self.series(column, since=since)
         return table[table.index % self.settings.log == 0]
 
     def trace(self) -> DataFrame:
-        """Return the loss of every step, where it was kept: one column per seed."""
+        """Return the loss of every step: a row per step, a column per seed.
+
+        Raises RecordError if the arm has seeds and none of them has a trace.
+        """
         if not self.seeds:
             return DataFrame(dtype=float)
         return self.record.trace(self.arm).reindex(columns=self.seeds)
@@ -96,7 +105,10 @@ class Run:
     def first(
         self, column: str, *, since: Bound = 0, until: Bound = math.inf, **level: float
     ) -> Series:
-        """Return the first logged epoch of a level by seed, see `events.crossing`."""
+        """Return by seed the first logged epoch at which a column is at a level.
+
+        The level is given as `events.crossing` takes it.
+        """
         return events.crossing(self.series(column, since=since, until=until), **level)
 
     def fitted(self, **measure: float) -> Series:
@@ -128,7 +140,10 @@ class Run:
         return events.lasting(table, **level)
 
     def falls_back(self, **measure: float) -> Series:
-        """Return the share of logs after `reaches` that are not at the level."""
+        """Return by seed the share of logs after `reaches` that are not at the level.
+
+        ``accuracy`` or ``loss`` is given as in `fitted`.
+        """
         table, level = self._learned("test", measure)
         return events.missing_later(table, **level)
 
@@ -147,9 +162,10 @@ class Run:
         return self._judged(f"{split}_{name}", worst), {comparison: bound}
 
     def _judged(self, column: str, worst: float) -> DataFrame:
-        """Return a column with ``worst`` from where the training loss of a seed is NaN.
+        """Return `series` of a column, with ``worst`` once a seed's loss is NaN.
 
-        Such a network has learned nothing, whereas events skip what was not measured.
+        A network whose training loss is NaN has learned nothing, whereas the functions
+        of `events` skip what was not measured.
         """
         table = self.series(column)
         if table.empty:  # a frame without rows has no columns either
@@ -158,7 +174,10 @@ class Run:
         return table.mask(epochs >= self._failures().to_numpy(), worst)
 
     def _failures(self) -> Series:
-        """Return by seed the first epoch at which the training loss is NaN, or inf."""
+        """Return by seed the first epoch at which the training loss is NaN.
+
+        The epoch is infinity for a seed whose loss never is.
+        """
         if not self.seeds:
             return Series(dtype=float)
         failed = self.record.frame[self.record.frame["train_loss"].isna()]
@@ -167,30 +186,35 @@ class Run:
         return first_epochs.reindex(self.seeds).astype(float).fillna(math.inf)
 
     def delay(self, **measure: float) -> Series:
-        """Return the epochs from `fitted` to `reaches`; infinite without both."""
+        """Return by seed the epochs from `fitted` to `reaches`.
+
+        The delay is infinity if either never comes. ``accuracy`` or ``loss`` is given
+        as in `fitted`.
+        """
         return events.difference(self.reaches(**measure), self.fitted(**measure))
 
     def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
-        """Return the first epoch from which a column exceeds a level to its end.
+        """Return by seed the first epoch from which a column stays above a level.
 
-        Tiwari et al. (2026) call this the onset; see `events.lasting`.
+        The epoch is infinity if the column never does so up to its end. Tiwari et al.
+        (2026) call this the onset; see `events.lasting`.
         """
         return events.lasting(self._judged(column, -math.inf), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
         """Return the last measured value of each seed, also of one that ended early.
 
-        A seed whose training loss became NaN has none.
+        A seed whose training loss became NaN has none, and gets ``otherwise``.
         """
         has_failed = self._failures() < math.inf
         return _last(self.series(column)).mask(has_failed).fillna(otherwise)
 
     def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
-        """Return by seed the last value measured up to an epoch.
+        """Return by seed the last value that was measured up to an epoch.
 
-        Where the epoch is infinite, as one that never comes, or the training loss was
-        NaN by then, it is ``otherwise``.
-        Raises PageError for an epoch after the end of a run, when its value is unknown.
+        The value is ``otherwise`` if the epoch is infinite, as of an event that never
+        comes, or if the training loss was NaN by then. Raises PageError for an epoch
+        after the end of a run, when the value is unknown.
         """
         self._refuse_beyond(epoch)
         epochs = _by_seed(epoch, self.seeds)
@@ -201,7 +225,8 @@ class Run:
     def _refuse_beyond(self, epoch: Bound) -> None:
         """Raise PageError if a finite epoch is after the last logged one of a seed.
 
-        A smoke test is too short for any epoch of a page, and judges nothing.
+        A smoke test is not refused: it is too short for any epoch of a page, and judges
+        nothing.
         """
         if self.record.scale == "smoke":
             return
@@ -249,7 +274,10 @@ class Run:
 
 
 def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
-    """Return one bound per seed, (seeds,); raises KeyError for a seed without one."""
+    """Return the epochs (seeds,) that a bound has for some seeds.
+
+    Raises KeyError for a seed that the bound does not have.
+    """
     if isinstance(bound, Series):
         return bound.loc[seeds].to_numpy(dtype=float)
     return np.full(len(seeds), float(bound))
@@ -262,7 +290,7 @@ def _last(table: DataFrame) -> Series:
 
 
 def finished(values: Series, *runs: Run) -> Series:
-    """Return the values of those seeds for which every run has a `Run.onset`."""
+    """Return the values of those seeds in which the `Run.onset` of every run comes."""
     onsets = [run.onset() for run in runs]
     have_onset = [
         all(onset.get(seed, math.inf) < math.inf for onset in onsets)
@@ -274,11 +302,11 @@ def finished(values: Series, *runs: Run) -> Series:
 def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> str:
     """Return the median and the range over seeds as text: "4,450 (4,100 to 5,000)".
 
-    ``show`` is the format of a value. The median is the lower of the two middle ones,
+    ``show`` is the format of a value. The median is the lower of the two middle values,
     as in a claim, so that it is the value of a seed. For two seeds the text is both
     values, without a median. If smallest and largest print alike, as for one seed, the
-    text is the median alone. If any value is NaN, it is "no value" with the seeds that
-    lack one, and ``nothing`` without any seed.
+    text is the median alone. If any value is NaN, the text is "no value" with the seeds
+    that lack one. Without any seed it is ``nothing``.
     """
     if values.empty:
         return nothing
@@ -299,7 +327,7 @@ def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> 
 def words(value: float, show: str = "{:,.0f}") -> str:
     """Return a value as text in the format ``show``: "95 %" with a no-break space.
 
-    An infinite one is "never", and NaN is "no value".
+    The text of infinity is "never", and that of NaN is "no value".
     """
     if math.isnan(value):
         return "no value"

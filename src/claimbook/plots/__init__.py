@@ -1,7 +1,7 @@
 """One look for all figures of the book.
 
-The ground is opaque white, legible in dark mode too. Which arms a figure shows, and
-what its caption says, is for the pages.
+The ground is opaque white, legible in dark mode too. Pages decide which arms a figure
+shows, and what its caption says.
 """
 
 from typing import Any

@@ -43,8 +43,9 @@ def curve(
     With ``percent`` the values, which are fractions, are drawn in %. Label and colour
     are those of the run unless given; a label of "" is left out of legends. One seed or
     two are drawn thick, since two have no middle; without any, nothing is drawn. With
-    ``seeds=False`` only the thick lines are drawn. Behind an arm that a reader trained
-    with other settings lies the book's median, wide and pale.
+    ``seeds=False`` only the thick lines are drawn. If a reader trained the arm with
+    other settings, the book's median lies behind it, wide and pale. `tell_apart`
+    recognises that line by its gid, which is its name in the legend.
     """
     if not run.seeds:
         return
@@ -67,7 +68,7 @@ def curve(
 
 
 def _book_name(run: Run) -> str:
-    """Return what the legend calls the book's curve of an arm with other settings."""
+    """Return the legend's name of the book's curve of an arm with other settings."""
     book = run.of_book
     if not book or book.record.scale == run.record.scale:
         return "book"
@@ -77,7 +78,9 @@ def _book_name(run: Run) -> str:
 def tell_apart(figure: Figure) -> bool:
     """Add a legend to a figure with curves of the book behind those of a reader.
 
-    Returns whether the figure has such curves.
+    Such curves have a gid. The legend gets the gid "lower", as it lies below the
+    figure, where `replace_legend` puts another in its place. Returns whether the figure
+    has such curves.
     """
     lines = [line for axes in figure.axes for line in axes.lines]
     names = [str(line.get_gid()) for line in lines if line.get_gid()]
@@ -93,7 +96,7 @@ def tell_apart(figure: Figure) -> bool:
 def accuracy(axes: Axes, run: Run, **options: Any) -> None:
     """Draw test accuracy solid with its seeds, median train accuracy dashed, in %.
 
-    ``options`` go to `curve`.
+    ``options`` are those of `curve`.
     """
     _test_and_train(axes, run, "accuracy", percent=True, **options)
     axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
@@ -102,7 +105,7 @@ def accuracy(axes: Axes, run: Run, **options: Any) -> None:
 def loss(axes: Axes, run: Run, **options: Any) -> None:
     """Draw test loss solid with its seeds, and the median train loss dashed.
 
-    ``options`` go to `curve`.
+    ``options`` are those of `curve`.
     """
     _test_and_train(axes, run, "loss", **options)
     axes.set(xlabel="epoch", ylabel="loss")
@@ -150,7 +153,8 @@ def paper(
 ) -> None:
     """Draw the paper's own points as hollow diamonds, which mark nothing else.
 
-    ``color`` is that of the curve they belong to, where a figure has several.
+    ``x`` and ``y`` are in data coordinates. ``color`` is that of the curve to which
+    they belong, where a figure has several; a ``label`` of "" is left out of legends.
     """
     axes.plot(
         x,
@@ -184,8 +188,8 @@ def note(axes: Axes, text: str, xy: Point, xytext: Point) -> None:
 def end_labels(axes: Axes) -> None:
     """Write the label of each line at its right end, in its colour, with no legend.
 
-    Call it last, when the limits of the axes are set: labels that would overlap are
-    moved up or down.
+    The limits of the axes have to be set before: labels that would overlap are moved up
+    or down.
     """
     lines = (line for line in axes.lines if np.size(line.get_xdata()))
     ends = {x: _end(axes, x) for x in lines if not str(x.get_label()).startswith("_")}

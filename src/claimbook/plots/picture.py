@@ -34,20 +34,22 @@ _NUDGE = 1 + 3.7e-6  # moves round numbers off from between two roundings
 
 
 class Picture:
-    """A figure for a notebook: two PNGs, and what it shows, as JSON and as a line.
+    """A figure for a notebook: a PNG, one for phones, and what it shows, as JSON.
 
-    ``size`` is in CSS pixels; ``narrow`` is the PNG for a phone, panels stacked. A page
-    that trains anew has none, as it is no part of the website.
+    ``png`` is the PNG and ``size`` its (width, height) in CSS pixels; ``narrow`` is the
+    PNG for phones, with panels stacked; ``shown`` is the `shown_content` of the figure.
+    In a page that trains anew ``narrow`` is empty, as such a page is not part of the
+    website.
     """
 
     narrow = b""
 
     def __init__(self, figure: Figure):
-        self.shown = described(figure)
-        self.png, self.size = drawn(figure)
+        self.shown = shown_content(figure)
+        self.png, self.size = png_and_size(figure)
         if not project.is_retrained:
             stack(figure)
-            self.narrow, _ = drawn(figure, sharp=1.25)
+            self.narrow, _ = png_and_size(figure, sharp=1.25)
 
     def __repr__(self) -> str:
         panels, lines = self.shown["axes"], self.shown["lines"]
@@ -58,7 +60,7 @@ class Picture:
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data by MIME type, and metadata of the PNG.
 
-        The metadata are its size in CSS pixels and the base64 of the PNG for a phone.
+        The metadata are its size in CSS pixels and the base64 of the PNG for phones.
         """
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
@@ -72,9 +74,9 @@ class Picture:
 def show(figure: Figure) -> Picture:
     """Return a figure as a `Picture` and close it: the last line of a cell of a page.
 
-    Where GROKBOOK_FIGURES names a folder, the PNG is also written there, under the
-    start of its digest. A figure with curves of the book behind those of a reader says
-    so in its legend, and as "has_book" in what it shows.
+    If GROKBOOK_FIGURES names a folder, the PNG is also written there, under the start
+    of its digest. A figure with curves of the book behind those of a reader says so in
+    its legend, and as "has_book" in ``shown``.
     """
     if project.is_retrained:
         _say_where_empty(figure)
@@ -89,7 +91,7 @@ def show(figure: Figure) -> Picture:
 
 
 def _say_where_empty(figure: Figure) -> None:
-    """Write into each panel of lines in which no point of a run lies why that is so.
+    """Write the reason into each panel of lines in which no point of a run lies.
 
     In a short rerun the runs may end before an axis begins, or stay beyond its limits.
     """
@@ -114,9 +116,8 @@ def _say_where_empty(figure: Figure) -> None:
 def stack(figure: Figure) -> None:
     """Put the panels of a figure below each other, 4 inches wide, as for a phone.
 
-    The panels stay
-    in their order, unless one has no title: then they go column by column, so that such
-    a panel follows the one above it.
+    The panels stay in their order, unless one has no title: then they go column by
+    column, so that such a panel follows the one above it.
     """
     spec_of = own_labels(figure)
     specs = list(dict.fromkeys(spec_of.values()))
@@ -138,7 +139,11 @@ def stack(figure: Figure) -> None:
 def replace_legend(
     figure: Figure, old: Legend, entries: list[tuple[Any, str]], columns: int
 ) -> None:
-    """Put a legend of some (handle, label) in the place of another; none if empty."""
+    """Remove a legend of a figure, and add one of some (handle, label) at its place.
+
+    Without entries none is added. The gid of the old legend, which `tell_apart` sets,
+    says whether its place is "lower", else it is "upper".
+    """
     old.remove()
     if entries:
         handles, labels = zip(*entries, strict=True)
@@ -149,7 +154,8 @@ def replace_legend(
 def own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
     """Write labels and ticks that only the outer panels had at each panel.
 
-    Returns the place of every panel in the grid; a colour bar has none.
+    Returns the place of every panel in the grid; a colour bar has no place and is left
+    out.
     """
     spec_of = {}
     for axes in figure.axes:
@@ -167,7 +173,9 @@ def own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
     return spec_of
 
 
-def drawn(figure: Figure, sharp: float = _SHARP) -> tuple[bytes, tuple[int, int]]:
+def png_and_size(
+    figure: Figure, sharp: float = _SHARP
+) -> tuple[bytes, tuple[int, int]]:
     """Return a PNG of a figure, and its (width, height) in CSS pixels.
 
     The PNG has ``sharp`` pixels per CSS pixel; the size is right for the default alone.
@@ -181,11 +189,12 @@ def drawn(figure: Figure, sharp: float = _SHARP) -> tuple[bytes, tuple[int, int]
     return compressed.getvalue(), (image.width // _SHARP, image.height // _SHARP)
 
 
-def described(figure: Figure) -> dict[str, Any]:
+def shown_content(figure: Figure) -> dict[str, Any]:
     """Return a digest of what a figure shows, with counts of its parts and its numbers.
 
     The digest covers panels, limits, scales, words and data, these to five significant
-    digits; it does not cover size, fonts and colours. For the numbers see `_numbers`.
+    digits; it does not cover size, fonts and colours. `_numbers` says which numbers
+    these are.
     """
     panels = figure.axes
     words = [text for legend in figure.legends for text in legend_texts(legend)]
@@ -233,9 +242,10 @@ def _numbers(figure: Figure) -> list[str]:
 
 
 def _marks(points: np.ndarray) -> list[float]:
-    """Return the coordinates of the finite points (N, 2); of a curve, of the last one.
+    """Return the coordinates of those points (N, 2) that a reader can read off.
 
-    More than ``MARKS`` points are a curve.
+    These are all finite ones of up to ``MARKS`` points; of more, which are a curve, the
+    last one.
     """
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) > MARKS:
@@ -279,7 +289,7 @@ def _titles(axes: Axes) -> list[str]:
 
 
 def legend_texts(legend: Any) -> list[str]:
-    """Return the labels that a legend shows; none if the legend is None."""
+    """Return the labels that a legend shows, none for None."""
     return [text.get_text() for text in legend.get_texts()] if legend else []
 
 
@@ -289,14 +299,14 @@ def _corners(patch: Patch) -> Any:
 
 
 def _ticks(axis: Axis) -> list[str]:
-    """Return the labels of ticks that a page set; none if they follow from limits."""
+    """Return the tick labels that a page set, none if they follow from limits."""
     if not isinstance(axis.get_major_locator(), FixedLocator):
         return []
     return [label.get_text() for label in axis.get_ticklabels()]
 
 
 def _name(artist: Any) -> str:
-    """Return the label that a page gave an artist, or ""."""
+    """Return the label that a page gave an artist, or "" without one."""
     label = str(artist.get_label())
     return "" if label.startswith("_") else label  # "_child0" is matplotlib's own
 
@@ -325,8 +335,8 @@ def _points(axes: Axes, points: Any) -> list[list[str]]:
 def _digits(values: Any, *, tiny: bool = False) -> list[str]:
     """Return values, flattened, to five significant digits; NaN stays.
 
-    Unless ``tiny`` values count, less than 1e-9 of the largest is noise about zero and
-    becomes 0. All values are nudged, so that noise about a round number (0.123455)
+    Unless ``tiny`` values count, those below 1e-9 of the largest are noise about zero
+    and become 0. All values are nudged, so that noise about a round number (0.123455)
     changes no digit.
     """
     flat = np.asarray(values, dtype=float).ravel()

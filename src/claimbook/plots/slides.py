@@ -33,12 +33,12 @@ def slide(
 ) -> list[bytes]:
     """Return PNGs of a figure that was drawn in the style of slides.
 
-    ``panels`` are the letters of those to keep, such as "bc"; without any, all are
-    kept. Each PNG shows one of the ``steps`` more than the one before it. A step is a
-    label that has a colour of its own in the book, or the name of an ink, and brings
-    all that is drawn in this colour. Without steps one panel comes after the other.
-    ``words``, such as names that its page explains, become others. ``height`` is in
-    inches, of which a slide has 7.2.
+    ``panels`` are the letters of those to keep, such as "bc"; with "" all are kept.
+    Each PNG shows one of the ``steps`` more than the one before it. A step is a label
+    that has a colour of its own in the book, or the name of an ink, and stands for all
+    that is drawn in this colour. Without steps one panel comes after the other.
+    ``words`` maps words in the figure to those that replace them, such as names that
+    only its page explains. ``height`` is in inches, of which a slide has 7.2.
     """
     axes_of = dict(zip("abcdefgh", own_labels(figure), strict=False))
     kept = [axes_of[one] for one in panels or axes_of]
@@ -58,10 +58,12 @@ def slide(
     figure.draw_without_rendering()  # ticks and legends have their words
     for text in figure.findobj(Text):
         text.set_fontsize(max(_LEAST, text.get_fontsize()))
-        text.set_text(_said(text, words))
+        text.set_text(_slide_text(text, words))
     for axis in (axis for axes in kept for axis in (axes.xaxis, axes.yaxis)):
         if isinstance(axis.get_major_locator(), FixedLocator):
-            axis.set_ticklabels([_said(name, words) for name in axis.get_ticklabels()])
+            axis.set_ticklabels(
+                [_slide_text(name, words) for name in axis.get_ticklabels()]
+            )
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # nothing moves from step to step
     inks = style.INKS | style.colours()
@@ -83,7 +85,8 @@ def slide(
 def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> None:
     """Take out of the legends what is labelled in a removed panel and in no kept one.
 
-    A kept panel may draw it without a label: in its colour, or with its marker.
+    An entry stays if a kept panel draws it without a label: in its colour, or with its
+    marker.
     """
     gone = {name for axes in removed for name in axes.get_legend_handles_labels()[1]}
     artists = [x for axes in kept for x in (*axes.lines, *axes.collections)]
@@ -102,13 +105,16 @@ def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> No
 
 
 def _looks(artist: Any) -> set[str]:
-    """Return the colour and the marker, if any, of what a panel or a legend draws."""
+    """Return the colour and the marker, if any, of an artist of a panel or a legend."""
     marker = artist.get_marker() if isinstance(artist, Line2D) else "None"
     return {_colour(artist), str(marker)} - {"None", "none", ""}
 
 
 def _png(figure: Figure) -> bytes:
-    """Return a PNG of 256 colours, found in a twentieth of the time of `drawn`."""
+    """Return a PNG of 256 colours.
+
+    They are chosen in a twentieth of the time that `picture.png_and_size` takes.
+    """
     original, small = io.BytesIO(), io.BytesIO()
     figure.savefig(original, format="png", dpi=_DPI)
     image = Image.open(original).convert("RGB")
@@ -116,12 +122,15 @@ def _png(figure: Figure) -> bytes:
     return small.getvalue()
 
 
-def _said(text: Text, words: dict[str, str]) -> str:
-    """Return what a text says on a slide: without the letter of a panel, "(a) "."""
-    said = re.sub(r"^\([a-h]\) ", "", text.get_text())
+def _slide_text(text: Text, words: dict[str, str]) -> str:
+    """Return the words of a text on a slide: without the letter of a panel, "(a) ".
+
+    ``words`` are as in `slide`.
+    """
+    shown = re.sub(r"^\([a-h]\) ", "", text.get_text())
     for old, new in words.items():
-        said = said.replace(old, new)
-    return said
+        shown = shown.replace(old, new)
+    return shown
 
 
 def _colour(artist: Any) -> str:

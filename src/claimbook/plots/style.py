@@ -23,18 +23,17 @@ PURPLE, SKY, YELLOW, BLACK = "#4800AD", "#2895BD", "#594800", "#212121"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BLACK)
 NAMES = ("blue", "orange", "green", "red", "purple", "sky", "yellow", "black")
 INKS = dict(zip(NAMES, COLOURS, strict=True))
-GREY = "#6B6B6B"  # what is no curve: arrows, and lines that mark a level
+GREY = "#6B6B6B"  # what is not a curve: arrows, and lines that mark a level
 
 
 @cache
 def colours() -> dict[str, str]:
     """Return the hex colour of each label that "colours" of project.yaml has.
 
-    There the labels are listed under the name of an ink, such as "blue".
-
-    Pages read the cached dict as ``plots.COLOUR`` and never change it.
+    There the labels are listed under the name of an ink, such as "blue". Pages read the
+    cached dict as ``plots.COLOUR`` and never change it.
     """
-    labels_by_ink = project.described("colours").items()
+    labels_by_ink = project.part("colours").items()
     return {label: INKS[ink] for ink, labels in labels_by_ink for label in labels}
 
 
@@ -56,10 +55,10 @@ def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
 def panels(
     columns: int, *, rows: int = 1, height: float = 3.0, **options: Any
 ) -> tuple[Figure, np.ndarray]:
-    """Return a figure as wide as the style has it, and a flat array of its axes.
+    """Return a figure as wide as the style says, and a flat array of its axes.
 
-    ``height`` is in inches for each row where the book is 8 inches wide; ``options`` go
-    to `plt.subplots`.
+    ``columns`` and ``rows`` are numbers of panels. ``height`` is that of a row in
+    inches, in a book of 8 inches width; ``options`` go to `plt.subplots`.
     """
     width = plt.rcParams["figure.figsize"][0]
     figure, axes = plt.subplots(
@@ -82,7 +81,7 @@ def letter(axes: Sequence[Axes], titles: Sequence[str]) -> None:
 def thousands(axes: Axes) -> None:
     """Write the ticks of the x axis in thousands, "20k" for 20,000.
 
-    Those of a smoke test, below 100, are written as they are.
+    Ticks below 100, as those of a smoke test, are written as they are.
     """
     axes.xaxis.set_major_formatter(
         lambda x, _: f"{x / 1000:g}k" if x >= 100 else f"{x:g}"

@@ -37,20 +37,21 @@ Meta = dict[str, Any]  # the metadata of a member
 Files = dict[Path, bytes]  # of one member, its rows first
 
 
-def beside(path: Path, meta: Meta) -> dict[str, Path]:
-    """Return the files of a member's "weights" and "trace", those of them that it has.
+def side_files(path: Path, meta: Meta) -> dict[str, Path]:
+    """Return the files with the "weights" and the "trace" of a member, if it has them.
 
-    They lie beside ``path``, the file of its rows.
+    They lie in the folder of ``path``, the file of its rows, and have digits of
+    ``meta``, its metadata, in their names.
     """
     kinds = [kind for kind in SIDES if kind in meta]
     return {k: path.with_suffix(f".{meta[k][:8]}.{SIDES[k]}") for k in kinds}
 
 
 def table(path: Path) -> tuple[pa.Table, Meta]:
-    """Return the rows, as a table of Arrow, and the metadata of a member.
+    """Return the rows of a member, as a table of Arrow, and its metadata.
 
-    Raises RecordError unless every file of the member is as it was written, and what a
-    training leaves.
+    Raises RecordError unless every file of the member is as it was written, and its
+    content is what a training leaves.
     """
     with _readable(path):
         # opened once, as another process may put another file in its place meanwhile
@@ -63,13 +64,13 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
         is_same = is_whole and meta["format"] == FORMAT
         stem = f"{meta['training_key']}-{meta['seed']}"
     if not is_same or path.name.split(".")[0] != stem:
-        raise _record_error(path, "is not as it was recorded, or of another format")
+        raise record_error(path, "is not as it was recorded, or of another format")
     fault = validation.metadata_fault(meta) or validation.rows_fault(rows, meta)
     if fault:
-        raise _record_error(path, fault)
-    for kind, side in beside(path, meta).items():
+        raise record_error(path, fault)
+    for kind, side in side_files(path, meta).items():
         if not side.exists() or _sha256(side.read_bytes()) != meta[kind]:
-            raise _record_error(
+            raise record_error(
                 side, f"is not the {kind} that {path.name} was kept with"
             )
     return rows, meta
@@ -78,13 +79,13 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
 def metadata(path: Path) -> Meta:
     """Return the metadata of a member without a check of its rows and other files.
 
-    Raises RecordError if the file has none, or none that a training leaves.
+    Raises RecordError if the file has no metadata, or none that a training leaves.
     """
     with _readable(path):
         meta: Meta = json.loads(pq.read_schema(path).metadata[ATTRS])
         fault = validation.metadata_fault(meta)
     if fault:
-        raise _record_error(path, fault)
+        raise record_error(path, fault)
     return meta
 
 
@@ -98,8 +99,8 @@ def columns(path: Path) -> list[str]:
     return names
 
 
-def made(path: Path, result: Result) -> Files:
-    """Return the contents of a member's files, by path, its rows first.
+def file_contents(path: Path, result: Result) -> Files:
+    """Return the contents of the files of a member, by path; the first has its rows.
 
     ``path`` is where the rows are to lie. The metadata have the digests of all files.
     """
@@ -120,7 +121,7 @@ def made(path: Path, result: Result) -> Files:
     last_epoch = int(rows["epoch"].iloc[-1])
     meta = result.info | {kind: _sha256(content) for kind, content in sides.items()}
     meta |= {
-        "arm": result.arm.to_json(),
+        "arm": result.arm.as_plain(),
         "seed": result.seed,
         "training_key": result.arm.training_key(),
         "epochs": last_epoch,
@@ -133,21 +134,21 @@ def made(path: Path, result: Result) -> Files:
         "format": FORMAT,
     }
     meta["digest"] = _digest(rows.to_numpy(), list(rows), meta)
-    paths = beside(path, meta)
+    paths = side_files(path, meta)
     return {path: _parquet(rows, meta)} | {paths[kind]: sides[kind] for kind in sides}
 
 
 def put(files: Files) -> None:
-    """Write the files of one member: all of them or none."""
+    """Write the files of one member, all of them or none."""
     # Each file takes its final name when its context ends. An exit stack ends them in
     # reverse, so the rows, which are the first, take theirs last.
     with contextlib.ExitStack() as stack:
         for path, content in files.items():
-            stack.enter_context(project.whole(path)).write_bytes(content)
+            stack.enter_context(project.written_whole(path)).write_bytes(content)
 
 
 def _four_digits(losses: Sequence[float]) -> np.ndarray:
-    """Return losses rounded to 14 significant bits, which a file stores in a third."""
+    """Return losses rounded to 14 significant bits, for a third of the file size."""
     mantissa, exponent = np.frexp(np.array(losses, dtype=np.float64))
     return np.ldexp(np.rint(np.ldexp(mantissa, 14)), exponent - 14)
 
@@ -155,7 +156,7 @@ def _four_digits(losses: Sequence[float]) -> np.ndarray:
 def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
     """Return a table with its metadata as the bytes of a Parquet file.
 
-    Its encodings are those that make short columns of numbers small.
+    The encodings are those that make short columns of numbers small.
     """
     table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
     encodings = {}
@@ -182,7 +183,7 @@ def _digest(values: np.ndarray, columns: list[str], meta: Meta) -> str:
     """Return the SHA-256 of a member's metadata, column names and rows.
 
     ``values`` are the rows by columns. They count as little-endian float64, with one
-    bit pattern for every NaN, and the metadata without the entry "digest".
+    bit pattern for every NaN. Of the metadata the entry "digest" is left out.
     """
     values = values.astype("<f8")
     values[np.isnan(values)] = np.nan
@@ -203,11 +204,11 @@ def _readable(path: Path) -> Iterator[None]:
     except Exception as error:  # a damaged file raises half a dozen types
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         problem = f"cannot be read as a member ({reason})"
-        raise _record_error(path, problem) from error
+        raise record_error(path, problem) from error
 
 
-def _record_error(path: Path, problem: str) -> RecordError:
-    """Return the error that names a file, what is wrong with it and what to do."""
+def record_error(path: Path, problem: str) -> RecordError:
+    """Return the error that says what is wrong with a file, and what to do about it."""
     return RecordError(
         f"{path} {problem}: take it from git again, or delete it and train it anew"
     )

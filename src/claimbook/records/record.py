@@ -1,10 +1,11 @@
-"""A record: what one experiment reads of the store, and what it still lacks."""
+"""A record: what the store has of one experiment, and which members it still lacks."""
 
 import hashlib
+import io
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,12 @@ import pyarrow as pa
 from claimbook import project
 from claimbook.errors import NoRecord, RecordError
 from claimbook.experiment import Arm, Experiment, Member, Result
-from claimbook.records import member
+from claimbook.records import member, validation
 from claimbook.records.member import Meta
 
 INDEX = "index.csv"  # in a folder of records: which file is which member
-EXPERIMENTS = "experiments.jsonl"  # and the recorded experiments, for who runs no code
+COLUMNS = ["experiment", "scale", "arm", "seed", "file", "digest"]  # of the index
+EXPERIMENTS = "experiments.jsonl"  # there too: what was recorded, as plain data
 
 
 @dataclass
@@ -30,7 +32,8 @@ class Record:
     ``frame`` has a row per member and logged epoch, with the columns ``arm``, ``seed``
     and ``epoch`` before those of the observables. ``members`` has the metadata of each
     member and ``paths`` the file of its rows, both by "arm|seed". ``book`` is the
-    book's record of those arms that a reader trained here with other settings.
+    book's record of those arms that a reader trained here with other settings; it is
+    None if there are none.
     """
 
     experiment: Experiment
@@ -49,7 +52,7 @@ class Record:
 
     @property
     def missing(self) -> list[tuple[str, int]]:
-        """Return the (arm name, seed) of each member that nobody has trained yet."""
+        """The (arm name, seed) of each member that nobody has trained yet."""
         pairs = [(arm.name, seed) for arm, seed in self.experiment.members()]
         return [
             (arm, seed) for arm, seed in pairs if f"{arm}|{seed}" not in self.members
@@ -57,17 +60,17 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """Return the training time of all members, added up."""
+        """The training time of all recorded members, added up."""
         return sum(meta["seconds"] for meta in self.members.values())
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of the members' digests, which cover all their files."""
+        """The SHA-256 of the members' digests, which cover all their files."""
         digests = "".join(meta["digest"] for meta in self.members.values())
         return hashlib.sha256(digests.encode()).hexdigest()
 
     def __len__(self) -> int:
-        """Return how many members are recorded: a record without any is false."""
+        """Return how many members are recorded; a record without any is false."""
         return len(self.members)
 
     def seeds(self, arm: str) -> list[int]:
@@ -75,7 +78,7 @@ class Record:
         return [s for s in self.experiment.seeds if f"{arm}|{s}" in self.members]
 
     def series(self, arm: str, column: str) -> pd.DataFrame:
-        """Return one column of one arm as a table: a row per epoch, a column per seed.
+        """Return a column of one arm as a table: a row per epoch, a column per seed.
 
         Epochs at which no seed was measured are left out. A NaN counts as measured at
         the epochs at which the training loss was NaN as well. Raises RecordError if the
@@ -98,9 +101,9 @@ class Record:
     def _is_due(self, arm: str, has_value: pd.Series) -> pd.Series:
         """Return, by epoch, whether the arm measures a column at that epoch.
 
-        ``has_value`` says of the column, by epoch, whether it has a value there. A
-        column with a value outside of the arm's rare epochs (`Arm.rarely`) is measured
-        at every logged epoch, any other one at the rare epochs alone.
+        ``has_value`` says by epoch whether the column has a value there. A column with
+        a value outside of the arm's rare epochs (`Arm.rarely`) is measured at every
+        logged epoch, any other one at the rare epochs alone.
         """
         if has_value.empty:
             return has_value  # the experiment may have no such arm
@@ -110,7 +113,7 @@ class Record:
         return has_value | is_rare
 
     def weights(self, arm: str, seed: int, epoch: int) -> dict[str, Any]:
-        """Return the weights of one member at an epoch, tensors by parameter name.
+        """Return the weights of one member at an epoch: tensors by parameter name.
 
         Raises RecordError if the member has no weights of that epoch.
         """
@@ -142,7 +145,7 @@ class Record:
         """Return the file of a member's "weights" or "trace"; None if it has none."""
         name = f"{arm}|{seed}"
         meta = self.members.get(name, {})
-        return member.beside(self.paths[name], meta)[kind] if kind in meta else None
+        return member.side_files(self.paths[name], meta)[kind] if kind in meta else None
 
     def _lacks(self, what: str, arm: str) -> RecordError:
         """Return the error that says what an arm lacks and how to train it again."""
@@ -156,9 +159,9 @@ class Record:
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
     """Return the record of an experiment from a folder, by default the book's records.
 
-    "uncommitted" is added to the metadata of a member: whether the code that trained it
-    is in no commit. Raises NoRecord if no member is recorded,
-    RecordError if one is damaged.
+    Each member's metadata get the entry "uncommitted": whether the code that trained it
+    is in no commit. Raises NoRecord if no member is recorded, and RecordError if one is
+    damaged.
     """
     tables, members, paths = [], {}, {}
     for arm, seed, path in _recorded_files(experiment, folder):
@@ -184,8 +187,8 @@ def recorded(
 ) -> dict[str, Meta]:
     """Return the metadata of each recorded member, by "arm|seed".
 
-    Its rows and other files stay unread unless ``whole``. Raises RecordError if what is
-    read is damaged.
+    ``folder`` is that of the records, by default the book's. Rows and other files stay
+    unread unless ``whole``. Raises RecordError if what is read is damaged.
     """
     metadata = {}
     for arm, seed, path in _recorded_files(experiment, folder):
@@ -195,21 +198,22 @@ def recorded(
 
 
 def recorded_arms(experiment: Experiment, folder: Path | None = None) -> set[str]:
-    """Return the names of the arms with a recorded member; no file is opened."""
+    """Return the names of the arms with a recorded member, without opening a file."""
     return {arm.name for arm, *_ in _recorded_files(experiment, folder)}
 
 
 def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
     """Return the members (arm, seed) to train, in the order of the experiment.
 
-    These have no file, or one that lacks a measurement that the arm asks for.
+    A member is missing if it has no file in the folder, or one that lacks a measurement
+    that the arm asks for.
     """
     complete = set()
     for arm, seed, path in _recorded_files(experiment, folder):
         last_epoch, measured = _measured_in(path)
         # a member that stopped early has nothing after its last epoch
         epochs = (epoch for epoch in arm.logged_epochs() if epoch <= last_epoch)
-        if _measured(arm.to_json(), seed, epochs) <= measured:
+        if _measured(arm.as_plain(), seed, epochs) <= measured:
             complete.add((arm.name, seed))
     members = experiment.members()
     return [(arm, seed) for arm, seed in members if (arm.name, seed) not in complete]
@@ -218,9 +222,9 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
 def add(experiment: Experiment, result: Result, folder: Path | None = None) -> None:
     """Store the result of one member in a folder, by default the book's records.
 
-    It goes into the file that all experiments with this training share, unless this
-    experiment has a file of its own already or the shared one has something that the
-    result lacks: then it goes into the experiment's own file.
+    The result is written into the file that all experiments with this training share.
+    If this experiment has a file of its own already, or if the shared one has something
+    that the result lacks, the experiment's own file is written instead.
     """
     place = folder or project.records_folder()
     names = _member_names(experiment, result.arm, result.seed)
@@ -229,7 +233,7 @@ def add(experiment: Experiment, result: Result, folder: Path | None = None) -> N
         path = own
     else:
         path = shared
-    member.put(member.made(path, result))
+    member.put(member.file_contents(path, result))
 
 
 def _covers(result: Result, path: Path) -> bool:
@@ -239,7 +243,7 @@ def _covers(result: Result, path: Path) -> bool:
     the file was written.
     """
     epochs = (row["epoch"] for row in result.rows)
-    measured = _measured(result.arm.to_json(), result.seed, epochs)
+    measured = _measured(result.arm.as_plain(), result.seed, epochs)
     columns = {column for row in result.rows for column in row}
     return _measured_in(path)[1] <= measured and {*member.columns(path)} <= columns
 
@@ -252,13 +256,16 @@ def merge(
     replace: bool = False,
     uncommitted: bool = False,
     dry_run: bool = False,
+    stems: Callable[..., set[str]] | None = None,
 ) -> dict[str, list[Path]]:
     """Copy the members of other folders of records into the folder ``into``.
 
     Returns their files, relative to their folders, by what was done with them: "added",
-    "replaced", or "kept" where ``into`` has the member and stays as it is. Only
-    ``replace`` replaces members. If two folders have the same member, the first is
-    taken. ``dry_run`` checks everything and copies nothing.
+    "replaced", or "kept" if ``into`` has the member and it stays as it is. Members are
+    replaced only with ``replace``. If two folders have the same member, the first is
+    taken. ``dry_run`` checks everything and copies nothing. With ``stems``, which is
+    `observing.stems`, members are taken only as code of today leaves them, or if the
+    book's records have them.
 
     Raises RecordError, and copies nothing, if a member is damaged, belongs to none of
     the ``experiments``, or would be taken though its code is in no commit; with
@@ -276,7 +283,7 @@ def merge(
             raise RecordError(f"{folder} holds no <paper>/<key>-<seed>.parquet")
         for path in paths:
             name = path.relative_to(folder)
-            _, meta = member.table(path)
+            rows, meta = member.table(path)
             if name.as_posix() not in known:
                 who = f"arm {meta['arm']['name']!r}, seed {meta['seed']}"
                 raise RecordError(f"{path} ({who}) is of no experiment of today")
@@ -295,7 +302,12 @@ def merge(
                         f"{path} was trained by code that is in no commit, "
                         f"{meta['commit']}: `merge --uncommitted` takes it"
                     )
-                for file in (path, *member.beside(path, meta).values()):
+                fault = ""
+                if stems and not _is_recorded(name, meta):
+                    fault = validation.newcomer_fault(rows, meta, stems)
+                if fault:
+                    raise member.record_error(path, fault)
+                for file in (path, *member.side_files(path, meta).values()):
                     copies[name][into / file.relative_to(folder)] = file.read_bytes()
     if not dry_run:
         for files in copies.values():
@@ -303,19 +315,27 @@ def merge(
     return done
 
 
+def _is_recorded(name: Path, meta: Meta) -> bool:
+    """Return whether the book's records have a member, of older code perhaps."""
+    path = project.records_folder() / name
+    return path.exists() and member.metadata(path)["digest"] == meta["digest"]
+
+
 def _is_committed(meta: Meta) -> bool:
     """Return whether the code that trained a member is in a commit.
 
-    "committed" of book/project.yaml has digests of code that is, though it was not yet.
+    "committed" of book/project.yaml lists the digests of code that was committed only
+    after members had been trained with it.
     """
     is_changed = meta["commit"].endswith(("+", "unknown"))  # as `project.commit` says
-    return not is_changed or meta.get("source") in project.described("committed")
+    return not is_changed or meta.get("source") in project.part("committed")
 
 
 def stale(experiments: Iterable[Experiment]) -> list[Path]:
     """Return the files of the book's records that no arm of today reads.
 
-    They are of settings that no arm has any more, or of members trained anew since.
+    A stale file is of settings that no arm has any more, or of a member that was
+    trained anew since.
     """
     used = {path for e in experiments for *_, path in _recorded_files(e)}
     found = project.records_folder().glob("[!.]*/*")
@@ -325,7 +345,7 @@ def stale(experiments: Iterable[Experiment]) -> list[Path]:
     for path in used:
         if path.name.partition(".")[0] in names:
             others.difference_update(
-                member.beside(path, member.metadata(path)).values()
+                member.side_files(path, member.metadata(path)).values()
             )
     return sorted(others)
 
@@ -345,7 +365,10 @@ def orphans(stems: Collection[str]) -> dict[str, int]:
 
 
 def index(experiments: Iterable[Experiment]) -> str:
-    """Return a CSV table that says which file is which member of which experiment."""
+    """Return a CSV table that says which file is which member of which experiment.
+
+    Its columns are experiment, scale, arm, seed, file and digest.
+    """
     rows = []
     for experiment in experiments:
         for arm, seed, path in _recorded_files(experiment):
@@ -353,22 +376,59 @@ def index(experiments: Iterable[Experiment]) -> str:
             digest = member.metadata(path)["digest"]
             names = experiment.name, experiment.scale, arm.name
             rows.append([*names, seed, file, digest])
-    columns = ["experiment", "scale", "arm", "seed", "file", "digest"]
-    return pd.DataFrame(rows, columns=columns).to_csv(index=False)
+    return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
 
 
 def plans(experiments: Iterable[Experiment]) -> str:
-    """Return JSON lines with the experiments of which a member is recorded."""
+    """Return the experiments of which a member is recorded, as lines of JSON."""
     recorded = [e for e in experiments if any(_recorded_files(e))]
-    return "".join(json.dumps(each.to_json()) + "\n" for each in recorded)
+    return "".join(json.dumps(each.as_plain()) + "\n" for each in recorded)
 
 
 def write_index(experiments: Sequence[Experiment]) -> None:
-    """Write the two tables beside the records, by which others find and read them."""
+    """Write `index` and `plans` into the folder of the book's records.
+
+    Readers who run no code of the book find the records by these two files.
+    """
     tables = {INDEX: index(experiments), EXPERIMENTS: plans(experiments)}
     for name, text in tables.items():
-        with project.whole(project.records_folder() / name) as path:
+        with project.written_whole(project.records_folder() / name) as path:
             path.write_text(text, encoding="utf-8")
+
+
+def read_index(folder: Path) -> pd.DataFrame:
+    """Return the table of members beside the records in a folder, see `index`.
+
+    Raises BookError, which names the file, if it is damaged.
+    """
+    path = folder / INDEX
+    text = project.read_text(path)
+    try:
+        table = pd.read_csv(io.StringIO(text))
+    except ValueError:  # as those of the parser are
+        table = pd.DataFrame()
+    if list(table) != COLUMNS or table.to_csv(index=False) != text:
+        raise _table_error(path)
+    return table
+
+
+def read_plans(folder: Path) -> dict[tuple[str, str], Meta]:
+    """Return the recorded experiments as JSON data, by name and scale, see `plans`.
+
+    Raises BookError, which names the file, if it is damaged.
+    """
+    path = folder / EXPERIMENTS
+    try:
+        return {(one["name"], one["scale"]): one for one in project.read_json(path)}
+    except (KeyError, TypeError) as error:
+        raise _table_error(path) from error
+
+
+def _table_error(path: Path) -> RecordError:
+    return RecordError(
+        f"{path} is not as it was written: take it from git again, or write it anew "
+        "with `python -m book index`"
+    )
 
 
 def _row_files(folder: Path) -> list[Path]:
@@ -379,9 +439,9 @@ def _row_files(folder: Path) -> list[Path]:
 def _member_names(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, str]:
     """Return the two files that a member may have: the experiment's own, the shared.
 
-    They are relative to the folder of the records. The own file exists only where the
-    experiment trained again what others share, to measure something else, and it is
-    then read in place of the shared one.
+    They are relative to the folder of the records. The own file exists only if the
+    experiment trained again what others share, to measure something else; it is then
+    read in place of the shared one.
     """
     paper, _, page = experiment.name.partition("/")
     stem = f"{paper}/{arm.training_key()}-{seed}"
@@ -391,7 +451,10 @@ def _member_names(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, str
 def _recorded_files(
     experiment: Experiment, folder: Path | None = None
 ) -> Iterator[tuple[Arm, int, Path]]:
-    """Yield (arm, seed, file of its rows) for every member that is recorded."""
+    """Yield (arm, seed, file of its rows) for every member that is recorded.
+
+    ``folder`` is that of the records, by default the book's.
+    """
     place = folder or project.records_folder()
     paper = experiment.name.partition("/")[0]
     present = set[str]()  # to ask for each of 30,000 names costs seconds
@@ -405,7 +468,7 @@ def _recorded_files(
 
 
 def _measured_in(path: Path) -> tuple[int, set[Any]]:
-    """Return the last epoch of a recorded member, and all that it has measured."""
+    """Return the last epoch of a recorded member, and what `_measured` says of it."""
     rows, meta = member.table(path)
     epochs = rows["epoch"].to_pylist()
     return meta["epochs"], _measured(meta["arm"], meta["seed"], epochs)
@@ -415,7 +478,7 @@ def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
     """Return all that a member has measured, as a set to compare with that of another.
 
     Its elements are the logged ``epochs``, the names of observables, "|epoch" for
-    weights kept at an epoch, and "trace". ``arm`` is the arm as JSON.
+    weights kept at an epoch, and "trace". ``arm`` is the arm as plain data.
     """
     measured = {*epochs, *arm.get("observables", Arm.observables)}
     _, rare_observables = arm.get("rarely", (0, ()))

@@ -1,12 +1,13 @@
 """What a member must have to be one.
 
 Its digest says that nothing changed since it was written. Whether it is the record of a
-training is another question, asked here wherever a member is read, merged or released.
+training is another question, asked here whenever a member is read, merged or released.
 """
 
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -16,12 +17,14 @@ import numpy as np
 from pyarrow import Table
 
 from claimbook import canonical, project
-from claimbook.experiment import LOOKS, Arm
+from claimbook.experiment import NOT_TRAINED, Arm
 
-TEXTS = ("device", "device_name", "matmul", "commit", "finished", "training_key")
-COUNTS = ("seed", "epochs", "format")  # whole numbers from 0 on
+TEXTS = ("device", "device_name", "matmul", "torch", "python", "commit", "training_key")
+COUNTS = {"seed": 0, "epochs": 0, "format": 0, "members_together": 1}  # name: least
 AMOUNTS = ("seconds", "epochs_per_second")  # finite numbers from 0 on
-SIDES = ("weights", "trace")  # SHA-256 of files, where there are these
+DIGESTS = ("weights", "trace", "source")  # SHA-256 of files, where there are these
+DAY = r"\d{4}-\d\d-\d\d"
+SLACK = 1e-6  # by which rounding may carry a value past its bound
 FIELDS = {field.name for field in fields(Arm)}
 
 
@@ -30,26 +33,28 @@ def metadata_fault(meta: dict[str, Any]) -> str:
     for name in TEXTS:
         if not (isinstance(meta.get(name), str) and meta[name]):
             return f"has no {name} in words"
-    for name in COUNTS:
-        if type(meta.get(name)) is not int or meta[name] < 0:
+    for name, least in COUNTS.items():
+        if type(meta.get(name)) is not int or meta[name] < least:
             return f"has no whole number of {name}"
     for name in AMOUNTS:
         amount: Any = meta.get(name)
         if type(amount) not in (int, float) or not 0 <= amount < math.inf:
             return f"has no number of {name}"
-    for name in SIDES:
+    for name in DIGESTS:
         if name in meta and not re.fullmatch("[0-9a-f]{64}", str(meta[name])):
             return f"has no SHA-256 of its {name}"
+    if not re.fullmatch(DAY, str(meta.get("finished"))):
+        return "has no day on which it finished"
     if not isinstance(meta.get("arm"), dict):
         return "has no arm"
     return ""
 
 
 def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
-    """Return why rows are not those that a training leaves; "" if they are.
+    """Return why rows are not what a training leaves, or "" if they are.
 
-    ``meta`` is the metadata of the training, without a `metadata_fault`. That every
-    value is a number is known: they have a digest.
+    ``meta`` is the metadata of the training, without a `metadata_fault`. Rows come with
+    a digest, so it is known that every value is a number.
     """
     try:
         plan = _plan(json.dumps(meta["arm"], sort_keys=True), project.home())
@@ -64,17 +69,72 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     if "train_loss" not in rows.column_names:  # which every training measures
         return "has no column train_loss"
     end = meta["epochs"]
-    if end > plan.arm.epochs or (end < plan.arm.epochs and not _stops(rows, plan.arm)):
-        return f"ends at epoch {end} of {plan.arm.epochs}"
+    due = _last_epoch(epochs, rows, plan.arm)
+    if end != due:
+        return f"ends at epoch {end} of {due}"
+    if (np.diff(epochs) <= 0).any() or epochs.max(initial=end) > end:
+        return "has epochs that do not ascend to its last one"
     if plan.is_older:  # measured at more epochs, for reasons that arms of today lack
         epochs = epochs[np.isin(epochs, plan.logged)]
     if not np.array_equal(epochs, plan.logged[plan.logged <= end]):
         return "has other epochs than its arm logs"
+    is_nan = np.isnan(rows.column("train_loss").to_numpy())
+    if is_nan[0] or (is_nan.any() and not plan.arm.through_nan):
+        return "has a training loss of NaN, which ends a training"
     if plan.arm.trace and "trace" not in meta:
         return "has no trace, which its arm asks for"
     if plan.arm.keeps_weights(meta["seed"]) and "weights" not in meta:
         return "has no weights, which its arm asks for"
+    return _bounds_fault(rows, plan.arm)
+
+
+def _bounds_fault(rows: Table, arm: Arm) -> str:
+    """Return which column has a value that it cannot have; "" if none has.
+
+    "bounds" of book/project.yaml says between which numbers a column lies. That is not
+    known where a module of another's is trained, whose loss may be below 0.
+    """
+    if any(":" in spec.name for _, spec in arm.specs()):
+        return ""
+    bounds = project.part("bounds")
+    for name in rows.column_names:
+        low, high = bounds.get(_stem(name), (-math.inf, math.inf))
+        values = rows.column(name).to_numpy()
+        if (values < low - SLACK).any() or (values > high + SLACK).any():
+            return f"has a value of {name} that is not from {low:g} to {high:g}"
     return ""
+
+
+def newcomer_fault(
+    rows: Table, meta: dict[str, Any], stems: Callable[..., set[str]]
+) -> str:
+    """Return why a member is none that code of today leaves; "" if it is one.
+
+    Neither has it a fault as above. ``stems`` is `observing.stems`.
+    """
+    if "source" not in meta or "numpy" not in meta:
+        return "does not say of which source or numpy it is"
+    present = {_stem(name) for name in rows.column_names} - {"epoch"}
+    for stem in sorted(present - stems()):
+        return f"has a column that no observable makes, {stem}"
+    arm = Arm.from_plain(meta["arm"])
+    rare_observables = arm.rarely[1] if arm.rarely else ()
+    try:
+        asked = stems([*arm.observables, *rare_observables])
+    except KeyError as error:
+        return f"asks for an observable that there is not, {error}"
+    if meta["epochs"]:  # what is measured of a step is not at epoch 0
+        for stem in sorted(asked - present):
+            return f"has no column {stem}, which its arm asks for"
+    for name in rows.column_names:
+        if np.isnan(rows.column(name).to_numpy()).all():
+            return f"has a column without a number, {name}"
+    return ""
+
+
+def _stem(column: str) -> str:
+    """Return the name of a column up to its first dot."""
+    return column.partition(".")[0]
 
 
 class _Plan(NamedTuple):
@@ -88,15 +148,25 @@ class _Plan(NamedTuple):
 
 @cache  # seeds and experiments share an arm, and a book has keys of its own
 def _plan(text: str, _book: Path) -> _Plan:
+    """Return what the recorded arm says of its members; ``text`` is the arm as JSON.
+
+    Fields that arms of today lack are left out of the arm, and count in its key.
+    ``_book`` is the folder of the book, for which the plan is cached.
+    """
     settings = json.loads(text)
-    arm = Arm.from_json({k: v for k, v in settings.items() if k in FIELDS})
-    key = canonical.key({k: v for k, v in settings.items() if k not in LOOKS})
+    arm = Arm.from_plain({k: v for k, v in settings.items() if k in FIELDS})
+    key = canonical.key({k: v for k, v in settings.items() if k not in NOT_TRAINED})
     logged = np.array(arm.logged_epochs())
     return _Plan(arm, key, logged, not settings.keys() <= FIELDS)
 
 
-def _stops(rows: Table, arm: Arm) -> bool:
-    """Return whether a member reached the test accuracy at which its arm stops."""
+def _last_epoch(epochs: np.ndarray, rows: Table, arm: Arm) -> int:
+    """Return the epoch at which a training ends that logged this.
+
+    It is that of the arm, or the first one at which its ``stop`` lets it end.
+    """
     if arm.stop is None or "test_accuracy" not in rows.column_names:
-        return False
-    return bool((rows.column("test_accuracy").to_numpy() >= arm.stop).any())
+        return arm.epochs
+    reached = epochs[rows.column("test_accuracy").to_numpy() >= arm.stop]
+    ends = epochs[epochs >= reached.min(initial=arm.epochs) + arm.after_stop]
+    return int(ends.min(initial=arm.epochs))

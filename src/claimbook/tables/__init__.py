@@ -4,13 +4,12 @@ from claimbook.errors import needing_extra
 
 with needing_extra():
     from claimbook.tables.experiment import (
-        check_keys,
-        flat,
-        noted,
+        page_entries,
         provenance,
-        shorter,
+        reduced_length,
+        settings_in_words,
         stated,
-        trained,
+        training_tables,
     )
     from claimbook.tables.html import (
         Cell,

@@ -1,7 +1,7 @@
 """What was trained, beside what the paper says, and where the numbers come from."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -27,11 +27,12 @@ CITED = "The paper's own points, {name} (SHA-256 {sha256:.12}): {path} of {repos
 CITED += "at commit {commit:.12}."
 
 
-def noted(page: str, stem: str) -> dict[str, Any]:
+def page_entries(page: str, stem: str) -> dict[str, Any]:
     """Return what book/<paper>/<stem>.yaml says of a page "<paper>/<id>".
 
-    ``stem`` is "claims" or "settings". The result is a copy, and empty where the file
-    is missing or does not list the page. Raises BookError if it cannot be read.
+    ``stem`` is "claims", "settings" or "measurements". The result is a copy, and empty
+    if the file is missing or does not list the page. Raises BookError if the file
+    cannot be read.
     """
     paper, name = page.split("/")
     path = project.home() / "book" / paper / f"{stem}.yaml"
@@ -40,50 +41,36 @@ def noted(page: str, stem: str) -> dict[str, Any]:
     return deepcopy(entry)
 
 
-def check_keys(
-    page: str, stem: str, keys: Iterable[str], known: Collection[str], row: str = ""
-) -> None:
-    """Check that all keys of an entry of book/<paper>/<stem>.yaml are known.
-
-    Raises UnknownName, which says file, page and ``row``, for the first that is not.
-    """
-    paper, name = page.split("/")
-    location = f"book/{paper}/{stem}.yaml, page {name}"
-    if row:
-        location += f", row '{row}'"
-    for key in keys:
-        choose(f"key in {location}:", key, known)
-
-
 def settings_of(page: str) -> dict[str, Any]:
-    """Return what settings.yaml says of a page.
+    """Return what settings.yaml says of a page, by the keys of ``STATED``.
 
-    Raises UnknownName for a wrong key, BookError for a value that is no text.
+    Raises UnknownName for a wrong key, and BookError for a value of a wrong type.
     """
-    settings = noted(page, "settings")
-    check_keys(page, "settings", settings, STATED)
+    settings = page_entries(page, "settings")
     paper, name = page.split("/")
+    where = f"book/{paper}/settings.yaml, page {name}"
+    for key in settings:
+        choose(f"key in {where}:", key, STATED)
     for key, part in settings.items():
-        where = f"book/{paper}/settings.yaml, page {name}, {key}"
-        check_type(where, part, STATED[key])
+        check_type(f"{where}, {key}", part, STATED[key])
     return settings
 
 
 def stated(page: str) -> list[list[str]]:
     """Return every setting that settings.yaml lists for a page "<paper>/<id>".
 
-    The cells of a row are the setting's name, the paper's words ("" where it states
+    The cells of a row are the setting's name, the paper's words ("" if it states
     nothing), where the paper has them, on some pages the value in a public code, and
     the value that is run here.
     """
     return list(settings_of(page)["list"])
 
 
-def shorter(record: Record, arm: str) -> str:
-    """Return how much shorter an arm was trained than the paper states, else "".
+def reduced_length(record: Record, arm: str) -> str:
+    """Return how much shorter an arm was trained than the paper states, or "".
 
     For example "40,000 of 100,000 steps". The length of the paper's training is in
-    settings.yaml; that of its official code counts where the paper states none.
+    settings.yaml; if the paper states none, that of its official code counts.
     """
     settings = settings_of(record.name)
     epochs = record.experiment.arm(arm).epochs
@@ -98,19 +85,21 @@ def shorter(record: Record, arm: str) -> str:
     return ""
 
 
-def trained(record: Record) -> Html:
-    """Return two folded tables of what a record was trained with: settings, then arms.
+def training_tables(record: Record) -> Html:
+    """Return two folded tables of what a record was trained with: settings, arms.
 
-    The first has each setting by its name (see `flat`), beside what settings.yaml says
-    that the paper and its official code have, with notes. The second has the settings
-    in which the arms differ, and the seeds of each.
+    The first has each setting by its name (see `settings_in_words`), with what
+    settings.yaml says that the paper and its official code have, and with notes. The
+    second has the settings in which the arms differ, and the seeds of each.
     """
     plan = record.experiment
     page = record.name.partition("/")[2]
     seeds = {arm.name: record.seeds(arm.name) for arm in plan.arms}
     untrained = [arm for arm, arm_seeds in seeds.items() if not arm_seeds]
     seeds = {arm: arm_seeds for arm, arm_seeds in seeds.items() if arm_seeds}
-    settings = DataFrame({arm: flat(plan.arm(arm)) for arm in seeds}).fillna("—")
+    settings = DataFrame(
+        {arm: settings_in_words(plan.arm(arm)) for arm in seeds}
+    ).fillna("—")
     is_shared = settings.nunique(axis=1) == 1
 
     recorded = {seed for arm_seeds in seeds.values() for seed in arm_seeds}
@@ -145,10 +134,11 @@ def trained(record: Record) -> Html:
 def _settings_table(
     page: str, here: dict[str, str], noted_settings: dict[str, dict[str, str]]
 ) -> Html:
-    """Return the settings of this book beside those of settings.yaml, folded.
+    """Return the settings of this book next to those of settings.yaml, folded.
 
-    ``here`` and each part of ``noted_settings`` ("paper", "code", "notes") map the name
-    of a setting to its value. Rows are the settings of ``here``.
+    ``page`` is the id of the page. ``here`` and each part of ``noted_settings``
+    ("paper", "code", "notes") map the name of a setting to its value. Rows are the
+    settings of ``here``.
     """
     columns = {f"Here ({page})": here}
     title = f"All {len(here)} settings of {page}"
@@ -211,7 +201,7 @@ def _provenance_row(record: Record) -> list[str]:
     ]
 
 
-def flat(arm: Arm) -> dict[str, str]:
+def settings_in_words(arm: Arm) -> dict[str, str]:
     """Return the settings of an arm in words, by names such as "optimizer.lr".
 
     Settings that an arm does not use, such as penalties, are left out.
@@ -220,17 +210,17 @@ def flat(arm: Arm) -> dict[str, str]:
     for part in ("dataset", "model", "loss", "optimizer"):
         spec = getattr(arm, part)
         settings[part] = spec.name.replace("_", " ")
-        settings |= {f"{part}.{key}": _value(v) for key, v in spec.options.items()}
+        settings |= {f"{part}.{key}": _as_text(v) for key, v in spec.options.items()}
     is_full_batch = arm.batch_size is None
     later = arm.later_loss  # (epoch, loss)
     others = {
-        "gradient": "; ".join(map(_value, arm.wrappers)),
-        "penalties": "; ".join(map(_value, arm.penalties)),
-        "loss from epoch": f"{later[0]:,}: {_value(later[1])}" if later else "",
-        "epochs (full batch)" if is_full_batch else "steps": _value(arm.epochs),
-        "batch size": "" if is_full_batch else _value(arm.batch_size),
-        "schedule": _value(arm.schedule or ("" if is_full_batch else "constant")),
-        "augmentation": "" if is_full_batch else _value(arm.augment or "none"),
+        "gradient": "; ".join(map(_as_text, arm.wrappers)),
+        "penalties": "; ".join(map(_as_text, arm.penalties)),
+        "loss from epoch": f"{later[0]:,}: {_as_text(later[1])}" if later else "",
+        "epochs (full batch)" if is_full_batch else "steps": _as_text(arm.epochs),
+        "batch size": "" if is_full_batch else _as_text(arm.batch_size),
+        "schedule": _as_text(arm.schedule or ("" if is_full_batch else "constant")),
+        "augmentation": "" if is_full_batch else _as_text(arm.augment or "none"),
         "weights": arm.dtype,
         "autocast": arm.autocast or "",
         "logits times": "" if arm.alpha == 1 else number(arm.alpha),
@@ -239,13 +229,13 @@ def flat(arm: Arm) -> dict[str, str]:
     return settings | {name: words for name, words in others.items() if words}
 
 
-def _value(value: Any) -> str:
-    """Return a value of an option in words; a spec is written as "name(key=value)"."""
+def _as_text(value: Any) -> str:
+    """Return a value of an option as text; a spec is written as "name(key=value)"."""
     if isinstance(value, Spec):
-        options = ", ".join(f"{k}={_value(v)}" for k, v in value.options.items())
+        options = ", ".join(f"{k}={_as_text(v)}" for k, v in value.options.items())
         return f"{value.name}({options})"
     if isinstance(value, tuple | list):
-        return "(" + ", ".join(map(_value, value)) + ")"
+        return "(" + ", ".join(map(_as_text, value)) + ")"
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"  # every digit: it may be larger than `number` shows
+        return f"{value:,}"  # every digit, whereas `number` shows six alone
     return number(value) if isinstance(value, float) else str(value)

@@ -37,10 +37,11 @@ def grid(
     caption: str = "",
     hidden: bool = False,
 ) -> Html:
-    """Return a table with a header row; ``kind`` is its CSS class.
+    """Return a table with a header row.
 
-    A ``hidden`` caption is for screen readers alone, where text above the table already
-    says the same.
+    ``head`` and each of the ``rows`` are cells, as many as there are columns; ``kind``
+    is the CSS class. A ``hidden`` caption is for screen readers alone, where text above
+    the table already says the same.
     """
 
     def cells(row: list[Html], tag: str, scope: str = "") -> str:
@@ -72,7 +73,7 @@ def line(*cells: Cell, kind: str = "") -> Html:
 
 
 def fold(title: str, *parts: Html) -> Html:
-    """Return a closed block of parts that a click on its title opens."""
+    """Return a closed block of parts, which a click on its title opens."""
     inner = joined(*parts, by="")
     html = f"<details><summary>{escape(title)}</summary>{inner.html}</details>"
     return Html(html, f"{title}\n{inner.text}")
@@ -86,9 +87,9 @@ def folded(
     below: str = "",
     kind: str = "settings",
 ) -> Html:
-    """Return a closed block with one table, and a line ``below`` it if given.
+    """Return a closed block with one table, and with a line ``below`` it unless "".
 
-    ``kind`` is the CSS class of the table, see `grid`.
+    ``kind`` is the CSS class of the table; `grid` explains its arguments.
     """
     parts = [grid(head, rows, kind, title, hidden=True)]
     if below:
@@ -113,7 +114,8 @@ class Prose(str):
 def prose(markdown: str) -> Prose:
     """Return the sentences of a page without the indentation of its source.
 
-    They are empty in a rerun, since they were written for the book's own results.
+    In a rerun the result is empty, since the sentences were written for the book's own
+    results.
     """
     return Prose("" if is_rerun() else cleandoc(markdown).strip())
 

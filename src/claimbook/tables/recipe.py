@@ -34,7 +34,7 @@ def recipe(arms: Iterable[Arm]) -> str:
     """Return one line that says what all arms were trained with, "" for no arms.
 
     The line names the data set, model, loss and optimizer, then wrappers and penalties,
-    then the length of the training. Where the arms differ it has the values of each.
+    then the length of the training. If the arms differ it has the values of each.
     """
     arms = list(arms)
     if not arms:
@@ -63,7 +63,7 @@ def _phrase(specs: Iterable[Spec]) -> str:
     for spec in specs:
         names.append(display_name(spec))
         for option in SHOWN.keys() & spec.options.keys():
-            values[option].append(_value(option, spec.options[option]))
+            values[option].append(_as_text(option, spec.options[option]))
     details = [
         SHOWN[option].format(_alternatives(words))
         for option, words in values.items()
@@ -75,11 +75,11 @@ def _phrase(specs: Iterable[Spec]) -> str:
 
 
 def display_name(spec: Spec) -> str:
-    """Return what book/project.yaml calls a spec, else its own name in words.
+    """Return what book/project.yaml calls a spec, or else its own name in words.
 
     A task that has several operations is called by its operation, such as "addition".
     """
-    name, display_names = spec.name, project.described("called")
+    name, display_names = spec.name, project.part("called")
     if f"{name} add" in display_names:
         operation = str(spec.options.get("operation", "add"))
         return display_names.get(f"{name} {operation}", operation.replace("_", " "))
@@ -94,8 +94,8 @@ def _alternatives(words: Iterable[str]) -> str:
     return " / ".join(distinct)
 
 
-def _value(option: str, value: Any) -> str:
-    """Return the value of an option of `SHOWN` in words."""
+def _as_text(option: str, value: Any) -> str:
+    """Return the value of an option of `SHOWN` as text."""
     if option == "widths":
         return _layers(value)
     if option == "train_fraction":

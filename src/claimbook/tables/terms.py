@@ -8,7 +8,7 @@ from claimbook import project
 def terms(text: str, page: str) -> list[tuple[str, str]]:
     """Return (term, meaning) for each term that a text uses but does not explain.
 
-    ``page`` is "<paper>/<id>": some terms are explained on certain pages only. Where
+    ``page`` is "<paper>/<id>": some terms are explained on certain pages only. If
     book/words.yaml is missing, the list is empty.
     """
     entries = project.read_yaml(project.home() / "book" / "words.yaml")

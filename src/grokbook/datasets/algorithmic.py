@@ -1,7 +1,7 @@
 """Tasks that are computed: modular arithmetic, sums, sparse parity, indices of rows.
 
-Splits are drawn from torch's global generator, as in the official code of Prieto et
-al.: after ``torch.manual_seed(42)`` the training set is theirs, row for row.
+Splits are drawn from torch's global generator, as in the official code of Prieto et al.
+(2025): after ``torch.manual_seed(42)`` the training set is theirs, row for row.
 """
 
 import random
@@ -41,21 +41,22 @@ def modular(
     operator: bool = False,
     shuffle: str = "torch",
 ) -> Data:
-    """The task (a o b) mod p for all pairs of smallest..p-1 [Prieto, section 3.1].
+    """Return the task (a o b) mod p for all pairs of smallest..p-1.
 
-    ``operation`` is a key of ``OPERATIONS``, a formula such as "a*a + a*b + b*b" (see
-    `operations`), or a function of a, b (both tensors of int64) and p; "divide" needs a
-    prime p and leaves b = 0 out. A random share of ``train_fraction`` of the ordered
-    pairs, rounded down, is the training set.
+    [Prieto et al. 2025, section 3.1] ``operation`` is a key of ``OPERATIONS``, a
+    formula such as "a*a + a*b + b*b" (see `operations`), or a function of a, b (both
+    tensors of int64) and p; "divide" needs a prime p and leaves b = 0 out. A random
+    share of ``train_fraction`` of the ordered pairs, rounded down, is the training set.
 
     ``encoding`` says what a row of x is: "tokens", a and b as int64; "scalar", the same
-    as floats; "standard_scalar", floats with mean 0 and variance 1; "binary", the
-    base-2 codes of a and b (official code of Figure 4); or "random_binary", distinct
-    random codes of ``bits`` bits (the paper's wording). ``equals`` appends the equals
-    sign, token p. With ``operator`` a row is a, operator, b and equals sign, and these
-    two signs are the tokens p and p + 1.
+    as floats; "standard_scalar", floats with mean 0 and variance 1; "binary", the bits
+    of a and b in base 2 (the official code of Prieto et al. for Figure 4); or
+    "random_binary", distinct random rows of ``bits`` bits (the wording of their paper).
+    With ``bits`` None there are as few as can tell p numbers apart. ``equals`` appends
+    the equals sign, token p. With ``operator`` a row is a, operator, b and equals sign,
+    and these two signs are the tokens p and p + 1.
 
-    ``shuffle="python"`` splits as the code of Singh et al. 2026 does, by Python's
+    ``shuffle="python"`` splits as the code of Singh et al. (2026) does, by Python's
     shuffle with the seed of torch's generator, and rounds the size of the test set down
     instead. Raises BookError for an unknown name or a value out of range.
     """
@@ -84,17 +85,22 @@ def modular(
 
 
 def _operation(operation: str | Callable) -> Callable[[Tensor, Tensor, int], Tensor]:
-    """The function that an operation of ``modular`` stands for."""
+    """Return the function (a, b, p) -> labels of an operation of ``modular``."""
     if callable(operation):
         return operation
     is_word = not isinstance(operation, str) or operation.isidentifier()
     if is_word and operation not in ("a", "b"):
         return choose("operation", operation, OPERATIONS)
-    return partial(operations.computed, operation)
+    return partial(operations.labels_of, operation)
 
 
 def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
-    """Pairs (rows, 2) of 0..p-1 in one of ``ENCODINGS``; codes are (rows, 2 * bits)."""
+    """Return pairs (rows, 2) of numbers 0..p-1 in one of ``ENCODINGS``.
+
+    As tokens or scalars they are (rows, 2), as bits (rows, 2 * bits) with the bits of
+    both numbers one after the other. ``bits`` is the number of bits for one number;
+    with None it is the smallest that p numbers need.
+    """
     if choose("encoding", encoding, ENCODINGS) == "tokens":
         return pairs
     if encoding == "scalar":
@@ -105,13 +111,17 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     if bits is None:
         bits = fewest_bits
     check_whole(f"bits of {p} codes", bits, fewest_bits, MOST_BITS)
+    # one whole number for each of the p, of which the table (p, bits) has the bits
     codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
     table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
     return table[pairs].flatten(1).float()
 
 
 def _inverses(p: int) -> Tensor:
-    """The inverses of 0..p-1 modulo a prime p, where that of 0 is said to be 0."""
+    """Return the inverses (p,) of 0..p-1 modulo a prime p, with 0 in the place of 0's.
+
+    Raises BookError if p is not prime.
+    """
     if any(p % number == 0 for number in range(2, p)):
         raise BookError(f"divide takes a prime p, not {p}")
     return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
@@ -125,13 +135,13 @@ def sparse_parity(
     data_seed: int = 42,
     train_fraction: float = 0.5,
 ) -> Data:
-    """The parity of the first bits of bit strings [Prieto, Figure 4; official code].
+    """Return the task of the parity of the first bits of bit strings.
 
-    x are ``relevant`` + ``noise`` bits in {0, 1} as floats, y is the parity of the
-    relevant ones. A random share of ``train_fraction`` of the rows, rounded down, is
-    the training set. The rows are those of
-    the official code, bit for bit: Python's generator, seeded with ``data_seed``, draws
-    them by `random.choice`. How late grokking is depends on them.
+    [Prieto et al. 2025, Figure 4, and its official code] x are ``relevant`` + ``noise``
+    bits in {0, 1} as floats, and y is the parity of the relevant ones. A random share
+    of ``train_fraction`` of the rows, rounded down, is the training set. The rows are
+    those of the official code, bit for bit: Python's generator, seeded with
+    ``data_seed``, draws them by `random.choice`. How late grokking is depends on them.
     """
     check_whole("samples", samples, 2)
     check_whole("relevant", relevant, 1)
@@ -144,10 +154,10 @@ def sparse_parity(
 
 
 def balanced_rows(*, classes: int, per_class: int) -> Data:
-    """Indices of rows (rows, 1) int64 as inputs, class by class, for ``FreeFeatures``.
+    """Return indices of rows (rows, 1) int64 as inputs, class by class.
 
-    [Liu et al. 2026, section D] Such a model has features of the training rows only, so
-    the test set is the training set.
+    [Liu et al. 2026, section D] The task is for ``FreeFeatures``, which has features of
+    the training rows only, so the test set is the training set.
     """
     check_whole("classes", classes, 1)
     check_whole("per_class", per_class, 1)
@@ -159,15 +169,16 @@ def balanced_rows(*, classes: int, per_class: int) -> Data:
 def additions(
     digits: int = 3, *, pairs: int = 10_000, train_fraction: float = 0.8
 ) -> Data:
-    """Sums as characters: x (rows, 3 digits + 3) and y (rows, digits + 1), both int64.
+    """Return sums as characters, x and y, both int64.
 
-    $123+456=9750       123 + 456 = 0579, whose digits are in reverse order
+        $123+456=9750       123 + 456 = 0579, whose digits are in reverse order
 
-    A character is its index in ``SYMBOLS``. x is a row without its last character, y is
-    the answer, which a model predicts at the last digits + 1 positions of x. Operands
-    have leading zeros, unlike those of Lee et al. 2023 (lee-ny/teaching_arithmetic),
-    which Tiwari et al. 2026 use. ``pairs`` distinct pairs of operands are drawn, and
-    int(train_fraction * pairs) of them are the training set.
+    A character is its index in ``SYMBOLS``. x (rows, 3 digits + 3) is a row without its
+    last character, and y (rows, digits + 1) the answer, which a model predicts at the
+    last digits + 1 positions of x. Operands have leading zeros, unlike those of Lee et
+    al. (2023; lee-ny/teaching_arithmetic), which Tiwari et al. (2026) use. ``pairs``
+    distinct pairs of operands are drawn, and int(train_fraction * pairs) of them are
+    the training set.
     """
     check_whole("digits", digits, 1, 3)  # of four digits there are 10^8 pairs
     check_whole("pairs", pairs, 2, 10 ** (2 * digits))
@@ -182,5 +193,5 @@ def additions(
 
 
 def _digits(numbers: Tensor, count: int) -> Tensor:
-    """The last ``count`` decimal digits (rows, count) of numbers (rows,), in order."""
+    """Return the last ``count`` decimal digits (rows, count) of numbers (rows,)."""
     return numbers[:, None] // 10 ** torch.arange(count - 1, -1, -1) % 10

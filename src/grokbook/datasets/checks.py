@@ -1,7 +1,7 @@
-"""What a task is given, checked: sentences for what is wrong, and a checked split.
+"""Checks of what a task is given, with sentences for what is wrong; a checked split.
 
-A share of training rows that is a percentage would otherwise train on all rows and
-report a test accuracy of nothing.
+A ``train_fraction`` that is a percentage, such as 40 for 0.4, would otherwise train on
+all rows and report a test accuracy of nothing.
 """
 
 from typing import Any
@@ -14,7 +14,10 @@ from claimbook.protocol import Data
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
-    """Raise BookError if an option is no whole number from ``low`` to ``high``."""
+    """Raise BookError if an option is not a whole number from ``low`` to ``high``.
+
+    ``name`` is what the option is called; with ``high`` None there is no upper limit.
+    """
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if is_whole and value >= low and (high is None or value <= high):
         return
@@ -23,9 +26,9 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
 
 
 def train_count(
-    train_fraction: Any, rows: int, *, rounds_test_down: bool = False
+    train_fraction: float, rows: int, *, rounds_test_down: bool = False
 ) -> int:
-    """The size of the training set, a share of the rows that is rounded down.
+    """Return the size of the training set, a share of the rows that is rounded down.
 
     With ``rounds_test_down`` the size of the test set is rounded down instead. Raises
     BookError if the share is not above 0 and below 1, or if it leaves no rows to train
@@ -50,7 +53,7 @@ def train_count(
 def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
     """Split rows x (rows, ...) and labels y (rows, ...) by torch's global generator.
 
-    ``train_count`` says how many are the training set.
+    ``train_count`` says how many of the rows are the training set.
     """
     count = train_count(train_fraction, len(x))
     train, test = torch.randperm(len(x)).tensor_split([count])

@@ -21,11 +21,11 @@ ARCHIVES |= {"cifar-100-python": "cifar-100-python.tar.gz"}
 
 
 def fetch(name: str) -> bytes:
-    """The bytes of a registered file, which is downloaded if it is absent.
+    """Return the bytes of a registered file, which is downloaded if it is absent.
 
-    Raises DataError if it cannot be downloaded, or if its SHA-256 is not that of the
-    published file, which is then left as it is. Raises UnknownName for a file that is
-    not in ``REGISTRY``.
+    ``name`` is a key of ``REGISTRY``. Raises DataError if the file cannot be
+    downloaded, or if its SHA-256 is not that of the published file; it is then left as
+    it is. Raises UnknownName for a file that is not registered.
     """
     expected = choose("data file", name, REGISTRY)
     path = data_folder() / name
@@ -42,7 +42,10 @@ def fetch(name: str) -> bytes:
 
 
 def _download(name: str) -> None:
-    """Download a registered file, or the archive it is in; raises DataError if not."""
+    """Download a registered file, or the archive that contains it.
+
+    Raises DataError if the download fails.
+    """
     folder = data_folder()
     source = ARCHIVES.get(name.partition("/")[0], name)
     try:

@@ -21,14 +21,14 @@ def permutations(
     *,
     equals: bool = False,
 ) -> Data:
-    """The product of every two permutations of ``degree`` things, 120 for S5.
+    """Return the task of the product of two permutations of ``degree`` things.
 
     A permutation is a token, its place among all in the order of
-    `itertools.permutations`; x is a and b, y is their product, all int64, so that a
-    network needs degree! classes and as many tokens. (a ∘ b)(k) is a(b(k)).
-    ``operation`` is "compose" or "conjugate". A random share of ``train_fraction`` of
-    the pairs, rounded down, is the training set. ``equals`` appends the equals sign,
-    token degree!. Raises BookError for a value out of range.
+    `itertools.permutations` (120 of five things); x is a and b, y is their product, all
+    int64, so that a network needs degree! classes and as many tokens. (a ∘ b)(k) is
+    a(b(k)). ``operation`` is "compose" or "conjugate". A random share of
+    ``train_fraction`` of the pairs, rounded down, is the training set. ``equals``
+    appends the equals sign, token degree!. Raises BookError for a value out of range.
     """
     check_whole("degree", degree, 2, 6)  # of seven things there are 25 million pairs
     choose("operation", operation, ("compose", "conjugate"))

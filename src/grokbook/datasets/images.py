@@ -28,18 +28,20 @@ Labelled = tuple[Tensor, Tensor]
 
 
 def mnist(*, train_samples: int = 60_000) -> Data:
-    """MNIST with pixels in [0, 1] as (rows, 784) float32, and its 10,000 test images.
+    """Return MNIST with pixels in [0, 1] as (rows, 784) float32.
 
-    ``train_samples`` training images are drawn without replacement [Prieto, Figure 14:
-    200].
+    The test set are its 10,000 test images. ``train_samples`` training images are drawn
+    in random order, without replacement, from torch's global generator (Prieto et al.
+    2025 take 200 in Figure 14).
     """
 
     def read(name: str, header: int) -> Tensor:
-        """The bytes of a file after its header."""
+        """Return the bytes of a file after its header."""
         raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz"))
         return torch.frombuffer(bytearray(raw), dtype=torch.uint8)[header:]
 
     def labelled(split: str) -> Labelled:
+        """Return the images of a split and their labels (rows,) int64."""
         pixels = read(f"{split}-images-idx3", header=16).view(-1, 784) / 255
         return pixels, read(f"{split}-labels-idx1", header=8).long()
 
@@ -48,7 +50,7 @@ def mnist(*, train_samples: int = 60_000) -> Data:
 
 
 def cifar10(*, batches: int = 5, **options: Any) -> Data:
-    """CIFAR-10 with pixels in [0, 1] as (rows, 3, 32, 32) float32.
+    """Return CIFAR-10 with pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
     ``batches`` is the number of files, of 10,000 training images each, that are read.
     ``options`` are ``normalised``, whether pixels are standardised by mean and standard
@@ -62,14 +64,24 @@ def cifar10(*, batches: int = 5, **options: Any) -> Data:
 
 
 def cifar100(**options: Any) -> Data:
-    """CIFAR-100 with its 100 fine classes; the ``options`` are those of ``cifar10``."""
+    """Return CIFAR-100 with its 100 fine classes and options of ``cifar10``."""
     files = ["cifar-100-python/train", "cifar-100-python/test"]
     return _cifar(files, b"fine_labels", **options)
 
 
 @needing_extra()  # the files are pickles of NumPy's arrays
-def _cifar(files, label_key, normalised=False, train_samples=None, test_samples=None):
-    """The task of some files, the last of which holds the test images."""
+def _cifar(
+    files: Sequence[str],
+    label_key: bytes,
+    normalised: bool = False,
+    train_samples: int | None = None,
+    test_samples: int | None = None,
+) -> Data:
+    """Return the task of some files, the last of which holds the test images.
+
+    ``label_key`` is the entry of a file with its labels. The other arguments are the
+    options that ``cifar10`` explains; None takes all images.
+    """
     batches = [Arrays(BytesIO(fetch(name)), encoding="bytes").load() for name in files]
     pixels = [
         torch.tensor(batch[b"data"]).view(-1, 3, 32, 32) / 255 for batch in batches
@@ -89,7 +101,7 @@ def _cifar(files, label_key, normalised=False, train_samples=None, test_samples=
 
 
 class Arrays(pickle.Unpickler):
-    """Reads a pickle of plain values and NumPy arrays, and builds nothing else.
+    """An unpickler for plain values and NumPy arrays, which builds nothing else.
 
     Raises DataError for a pickle that names anything else.
     """
@@ -101,7 +113,7 @@ class Arrays(pickle.Unpickler):
 
 
 def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
-    """Random rows of x and y, without replacement: at most ``samples``."""
+    """Return up to ``samples`` rows of x and y in random order, each once."""
     check_whole("train_samples", samples, 1)
     chosen = torch.randperm(len(x))[:samples]
     return x[chosen], y[chosen]
@@ -126,6 +138,7 @@ class Images:
 
     @needing_extra()
     def _read(self, path: Path) -> Tensor:
+        """Return one image as (3, size, size) float32, cut, scaled and normalised."""
         from PIL import Image, ImageOps
 
         with Image.open(path) as file:
@@ -137,18 +150,19 @@ class Images:
 
 
 def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
-    """The task of a folder of images, which has one folder for each split and class.
+    """Return the task of a folder of images, with one folder for each split and class.
 
-    The images are the files <corpus>/train/<class>/<image> and <corpus>/val/<class>/
-    <image> of the data folder. A label is the index of its class among the sorted names
-    of the training classes. x_train and x_test are ``Images``, so each batch is read
-    when it is needed. Raises DataError if a split has no images.
+    The images are the files <corpus>/train/<class>/<image> and
+    <corpus>/val/<class>/<image> of the data folder. A label is the index of its class
+    among the sorted names of the training classes. x_train and x_test are ``Images``,
+    so each batch is read when it is needed. Raises DataError if a split has no images.
     """
     folder = data_folder() / corpus
     class_names = {path.parent.name for path in folder.glob("train/*/*.*")}
     class_index = {name: index for index, name in enumerate(sorted(class_names))}
 
     def labelled(split: str) -> Labelled:
+        """Return the images of a split and their labels (rows,) int64."""
         files = sorted(folder.glob(f"{split}/*/*.*"))
         if not files:
             raise DataError(f"{folder / split} has no images in folders by class")
@@ -162,11 +176,12 @@ def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
 def crop_flip(
     images: Tensor, *, size: int, padding: int = 0, random: bool = True
 ) -> Tensor:
-    """Random crops (batch, channels, size, size), mirrored with a probability of 1/2.
+    """Return random crops (batch, channels, size, size), half of them mirrored.
 
     ``images`` are (batch, channels, h, w). They are first padded with ``padding`` zeros
-    on each side. ``random=False``, for evaluation, takes the square in the middle of
-    the unpadded image instead and mirrors none.
+    on each side, and each crop is mirrored with a probability of 1/2. ``random=False``,
+    for evaluation, takes the square in the middle of the unpadded image instead and
+    mirrors none.
     """
     batch = len(images)
     if not random:

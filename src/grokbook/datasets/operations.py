@@ -26,69 +26,81 @@ OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
 }
 
 
-def computed(text: str, a: Tensor, b: Tensor, p: int) -> Tensor:
-    """Return the operation on each pair of a and b (rows,), modulo p, as int64.
+def labels_of(formula: str, a: Tensor, b: Tensor, p: int) -> Tensor:
+    """Return the labels (rows,) int64 of a formula: its value modulo p for each pair.
 
-    Raises BookError for a text that has anything but what the module allows, that has
-    neither a nor b, or that divides by 0 for some pair.
+    ``a`` and ``b`` are whole numbers (rows,). The formula is computed in whole numbers
+    and reduced modulo p at the end; its // is Python's division, rounded down, and not
+    the inverse modulo p. Raises BookError for a formula with anything but a, b, whole
+    numbers, brackets and + - * // **, for one with neither a nor b, and for one that
+    divides by 0 for some pair.
     """
-    tree = _parsed(text)
+    tree = _parsed(formula)
     labels = []
     try:
         for first, second in zip(a.tolist(), b.tolist(), strict=True):
-            labels.append(_value(tree, {"a": first, "b": second}, text) % p)
+            labels.append(_value(tree, {"a": first, "b": second}, formula) % p)
     except ZeroDivisionError:
         raise BookError(
-            f"operation {text!r} divides by 0 for some pair: smallest=1 leaves a = 0 "
-            "and b = 0 out"
+            f"operation {formula!r} divides by 0 for some pair: smallest=1 leaves a = "
+            "0 and b = 0 out"
         ) from None
     if not any(isinstance(node, ast.Name) for node in ast.walk(tree)):
         raise BookError(
-            f"operation {text!r} has neither a nor b, and an operation needs one: "
+            f"operation {formula!r} has neither a nor b, and an operation needs one: "
             "write it as in 'a*a + a*b + b*b'"
         )
     return torch.tensor(labels)
 
 
-def _parsed(text: str) -> ast.expr:
-    """Return the syntax tree of an operation; raises BookError if it has none."""
-    if len(text) > LONGEST:
-        raise BookError(f"an operation has at most {LONGEST} characters: {text[:40]}…")
+def _parsed(formula: str) -> ast.expr:
+    """Return the syntax tree of a formula.
+
+    Raises BookError for a text that is too long or is not an expression of Python.
+    """
+    if len(formula) > LONGEST:
+        raise BookError(
+            f"an operation has at most {LONGEST} characters: {formula[:40]}…"
+        )
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return ast.parse(formula.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise BookError(
-            f"operation {text!r} is no formula: write it as in 'a*a + a*b + b*b'"
+            f"operation {formula!r} is not a formula: write it as in 'a*a + a*b + b*b'"
         ) from None
 
 
-def _value(node: ast.expr, values: Mapping[str, int], text: str) -> Any:
-    """Return the value of a syntax tree, where ``values`` has those of a and b."""
+def _value(node: ast.expr, values: Mapping[str, int], formula: str) -> Any:
+    """Return the value of a syntax tree; ``values`` has those of a and b.
+
+    ``formula`` is the whole text, which the BookError for any other node quotes.
+    """
     match node:
         case ast.Name(id=name) if name in values:
             return values[name]
         case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return number
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand, values, text)
+            return -_value(operand, values, formula)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
             if isinstance(op, ast.Pow):
-                _check_power(left, right, text)
-            sides = (_value(side, values, text) for side in (left, right))
+                _check_power(left, right, formula)
+            sides = (_value(side, values, formula) for side in (left, right))
             return OPERATORS[type(op)](*sides)
     raise BookError(
-        f"operation {text!r} has {ast.unparse(node)!r}: write it with a, b, whole "
+        f"operation {formula!r} has {ast.unparse(node)!r}: write it with a, b, whole "
         "numbers, brackets and + - * // **"
     )
 
 
-def _check_power(base: ast.expr, exponent: ast.expr, text: str) -> None:
+def _check_power(base: ast.expr, exponent: ast.expr, formula: str) -> None:
     """Raise BookError for a power that might take hours to compute."""
     is_number = isinstance(exponent, ast.Constant) and type(exponent.value) is int
     is_small = is_number and exponent.value <= LARGEST_EXPONENT  # type: ignore
     is_nested = any(isinstance(node, ast.Pow) for node in ast.walk(base))
     if not is_small or is_nested:
         raise BookError(
-            f"operation {text!r} has a power whose exponent is no whole number from 0 "
-            f"to {LARGEST_EXPONENT}, or whose base has a power: write it as in 'a**3'"
+            f"operation {formula!r} has a power whose exponent is not a whole number "
+            f"from 0 to {LARGEST_EXPONENT}, or whose base has a power: write it as in "
+            "'a**3'"
         )

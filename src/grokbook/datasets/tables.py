@@ -19,19 +19,19 @@ def table(
     *,
     equals: bool = False,
 ) -> Data:
-    """The rows of a CSV file, whose digest is part of the task.
+    """Return the task of a CSV file, whose digest is part of the task.
 
     The first line of the file names three columns, two inputs and a label; each line
-    that follows is a row of three words. ``path`` is absolute, or seen from the working
-    directory; ``sha256`` is the SHA-256 of the file. x (rows, 2) are tokens and y
-    (rows,) labels, both int64: the place of a word among all sorted words of both
+    that follows is a row of three words. ``path`` is absolute, or relative to the
+    working directory; ``sha256`` is the SHA-256 of the file. x (rows, 2) are tokens and
+    y (rows,) labels, both int64: the place of a word among all sorted words of both
     inputs, and of a label among all sorted labels. So a network needs as many tokens as
     there are words in the inputs, and as many classes as there are labels. A random
     share of ``train_fraction`` of the rows, rounded down, is the training set.
     ``equals`` appends the equals sign, one token more.
 
-    Raises DataError if the file is missing, has another digest or a row that is not
-    whole, or has a pair of inputs twice, which would be trained on and tested.
+    Raises DataError if the file is missing, has another digest or an incomplete row, or
+    has a pair of inputs twice, which might be both trained on and tested.
     """
     rows = _rows(path, sha256)
     words = sorted({word for first, second, _ in rows for word in (first, second)})
@@ -46,7 +46,10 @@ def table(
 
 
 def _rows(path: str, sha256: str) -> list[tuple[str, str, str]]:
-    """Return the rows of a table below its first line, once all is checked."""
+    """Return the rows (input, input, label) of a CSV file below its first line.
+
+    Raises DataError for anything that ``table`` refuses.
+    """
     try:
         content = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # a ValueError is a NUL in the path
@@ -59,7 +62,7 @@ def _rows(path: str, sha256: str) -> list[tuple[str, str, str]]:
     try:
         lines = [*csv.reader(content.decode("utf-8-sig").splitlines(), strict=True)]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} is no CSV in UTF-8 ({error})") from error
+        raise DataError(f"{path} is not CSV in UTF-8 ({error})") from error
     rows = list[tuple[str, str, str]]()
     line_of_pair = dict[tuple[str, str], int]()
     for number, line in enumerate(lines, start=1):

@@ -30,16 +30,16 @@ TRAIN_SHARE = 0.9
 
 
 def text(name: str) -> str:
-    """The text of a registered file, as in text("tinyshakespeare/input.txt")."""
+    """Return the text of a registered file, as in text("tinyshakespeare/input.txt")."""
     return fetch(name).decode()
 
 
 @cache
 @needing_extra()
 def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
-    """A function from text to GPT-2's tokens, restricted to the first ``vocabulary``.
+    """Return a function from text to GPT-2's tokens below ``vocabulary``.
 
-    The end-of-text mark is never among them.
+    The end-of-text mark, GPT-2's last token, is never among them.
     """
     import tiktoken
 
@@ -56,7 +56,7 @@ def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
 
 
 def _bytes() -> dict[str, int]:
-    """The byte that each letter of ``encoder.json`` stands for.
+    """Return the byte that each letter of ``encoder.json`` stands for.
 
     Printable letters of Latin-1 stand for themselves, and letters from 256 on for the
     other bytes in order.
@@ -75,14 +75,14 @@ def wikitext(
     train_blocks: int | None = None,
     test_blocks: int | None = None,
 ) -> Data:
-    """Blocks of GPT-2's tokens: x (blocks, block) and y, the token after each of x.
+    """Return blocks of GPT-2's tokens, x (blocks, block), with y, the token after each.
 
     ``corpus`` is "wikitext-2", "wikitext-103-raw" or "fineweb-edu". ``blocks`` cuts its
     training and its test text. ``vocabulary`` is the number of tokens in use;
-    ``train_blocks`` and ``test_blocks`` limit the number of blocks. "fineweb-edu" is 1
-    MB of FineWeb-Edu, 218,000 tokens, for Figure 5 of Liu et al. 2026: enough to
-    memorise, too little to learn a language from. Nine tenths of its lines are the
-    training text. Raises DataError if the corpus is missing.
+    ``train_blocks`` and ``test_blocks`` limit the number of blocks, unless None.
+    "fineweb-edu" is 1 MB of FineWeb-Edu, 218,000 tokens, for Figure 5 of Liu et al.
+    (2026): enough to memorise, too little to learn a language from. Nine tenths of its
+    lines are the training text. Raises DataError if the corpus is missing.
     """
     tensors: list[Tensor] = []
     for split, limit in (("train", train_blocks), ("test", test_blocks)):
@@ -96,7 +96,8 @@ def blocks(tokens: Tensor, block: int, limit: int | None) -> tuple[Tensor, Tenso
     """Cut tokens (length,) into x (blocks, block) and y, the token after each of x.
 
     Blocks do not overlap, and tokens after the last whole block are dropped. ``limit``
-    keeps the first so many blocks. Raises DataError if there is not one whole block.
+    is the largest number of blocks, from the first on, or None for all. Raises
+    DataError if there is not one whole block.
     """
     check_whole("block", block, 1)
     if limit is not None:
@@ -111,7 +112,7 @@ def blocks(tokens: Tensor, block: int, limit: int | None) -> tuple[Tensor, Tenso
 
 
 def _lines(corpus: str, split: str) -> list[str]:
-    """The lines of a corpus that belong to a split, "train" or "test".
+    """Return the lines of a corpus that belong to a split, "train" or "test".
 
     Raises DataError if the file is missing.
     """
@@ -135,12 +136,13 @@ def characters(
     train_blocks: int | None = None,
     test_blocks: int | None = None,
 ) -> Data:
-    """Blocks of characters: x (blocks, block) and y, the character after each of x.
+    """Return blocks of characters, x (blocks, block), with y, the character after each.
 
-    The token of a character is its index among the sorted distinct characters of the
-    file, 65 in Shakespeare's. The first nine tenths of the file are the training text,
-    as in nanoGPT's prepare.py, and ``blocks`` cuts each part. ``train_blocks`` and
-    ``test_blocks`` limit the number of blocks.
+    ``corpus`` is a registered file. The token of a character is its index among the
+    sorted distinct characters of the file, 65 in Shakespeare's. The first nine tenths
+    of the file are the training text, as in nanoGPT's prepare.py, and ``blocks`` cuts
+    each part. ``train_blocks`` and ``test_blocks`` limit the number of blocks, unless
+    None.
     """
     content = text(corpus)
     index = {character: k for k, character in enumerate(sorted(set(content)))}

@@ -1,8 +1,9 @@
 """Traces of a learned algorithm: Fourier modes and the entropy of attention.
 
-Source: Singh, Misra and Orvieto 2026, sections 3 to 6 and appendix D, with its official
-code where the text leaves a choice. ``waves`` follows Tiwari et al. 2026, appendix C,
-which does not say whether products are its "complete 4-dimensional Fourier basis".
+Source: Singh, Misra and Orvieto (2026), sections 3 to 6 and appendix D, with its
+official code where the text leaves a choice. ``waves`` follows Tiwari et al. (2026),
+appendix C, which does not say whether products are its "complete 4-dimensional Fourier
+basis".
 """
 
 from typing import NamedTuple
@@ -19,11 +20,11 @@ def fourier_concentration(
         Var_k mu_k / (mean_kj (A_kj - mu_k)^2 + 1e-8),   mu_k = mean_j A_kj,
         A_kj = |sum_v W_E[v, j] exp(-2 pi i k v / p)| for k = 0..p//2
 
-    This is the measure of appendix D.1. It takes rows 0..p-1 of the embedding, those of
-    the numbers. ``skip_constant`` leaves out the constant mode k = 0 (ours, not the
-    paper's). The value has no upper bound; for independent N(0, 1/d) entries, p = 113
-    and d = 128 it is 0.0084 with a standard deviation of 0.0017. Raises ValueError for
-    fewer than p rows.
+    This is the measure of appendix D.1 of Singh, Misra and Orvieto (2026). It takes
+    rows 0..p-1 of the embedding, those of the numbers. ``skip_constant`` leaves out the
+    constant mode k = 0, which the paper does not do. The value has no upper bound; for
+    independent N(0, 1/d) entries, p = 113 and d = 128 it is 0.0084 with a standard
+    deviation of 0.0017. Raises ValueError for fewer than p rows.
     """
     if len(embedding) < p:
         raise ValueError(f"an embedding of {len(embedding)} tokens has no {p} numbers")
@@ -38,10 +39,11 @@ def fourier_concentration(
 def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
     """Return the mean entropy -sum_j a_j ln a_j of the rows of attention weights.
 
-    It is between 0 (one key has all the weight) and ln keys (all have the same).
-    Weights are (batch, heads, queries, keys). The published measure averages them over
-    heads first, which can only raise the entropy; ``head_average=False`` takes the
-    entropy of each head instead. Raises ValueError for weights of another shape.
+    Weights are (batch, heads, queries, keys). The entropy is between 0 (one key has all
+    the weight) and ln keys (all have the same). The published measure averages the
+    weights over heads first, which can only raise the entropy; ``head_average=False``
+    takes the entropy of each head instead. Raises ValueError for weights of another
+    shape.
     """
     if weights.dim() != 4:
         shape = tuple(weights.shape)
@@ -57,10 +59,10 @@ class Waves(NamedTuple):
 
     ``product`` (neurons, frequencies) is the share of a neuron's variance in the modes
     (+-k, +-k). They span cos ka cos kb and the like, and so all functions of a + b and
-    of a - b with frequency k. ``selectivity`` (neurons, frequencies) is
-    max(|corr(h_j, cos k(a+b))|, |corr(h_j, sin k(a+b))|). ``variance`` (neurons,) is
-    that over all pairs. ``largest`` is the maximum of |p F| over all neurons and modes
-    but the constant one. A neuron that never varies has zeros.
+    of a - b with frequency k. ``selectivity`` (neurons, frequencies) is max(|corr(h_j,
+    cos k(a+b))|, |corr(h_j, sin k(a+b))|). ``variance`` (neurons,) is the variance of a
+    neuron over all pairs. ``largest`` () is the maximum of |p F| over all neurons and
+    modes but the constant one. A neuron that never varies has zeros.
     """
 
     product: Tensor
@@ -74,8 +76,9 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
 
         F_j(k, l) = 1/p^2 sum_ab h_j(a, b) exp(-2 pi i (k a + l b) / p)
 
-    ``pairs`` (pairs, 2) has each pair of numbers below p once, in any order. Not under
-    vmap. Raises ValueError if p is even or below 3, or if a pair is missing.
+    ``pairs`` (pairs, 2) has each pair of numbers below p once, in any order. The
+    function does not work under vmap. Raises ValueError if p is even or below 3, or if
+    a pair is missing.
     """
     index = pairs[:, 0] * p + pairs[:, 1]
     all_indices = torch.arange(p * p).to(pairs)

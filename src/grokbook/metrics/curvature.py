@@ -26,10 +26,10 @@ def largest_eigenvalue(
 ) -> Tensor:
     """Return the most positive eigenvalue of A = H, or of A = P^(-1/2) H P^(-1/2).
 
-    H is the Hessian of the objective. The second form is that which a step divided by a
-    diagonal P > 0, the ``preconditioner``, sees (Cohen et al. 2022, arXiv:2207.14484;
-    Liu et al. 2026, figure 6). Gradient descent is stable below 2 / eta, Adam with P =
-    sqrt(v_hat) + eps below (2 + 2 beta1) / ((1 - beta1) eta).
+    H is the Hessian of the objective at ``params``, by name. The second form is that
+    which a step divided by a diagonal P > 0, the ``preconditioner``, sees (Cohen et al.
+    2022, arXiv:2207.14484; Liu et al. 2026, figure 6). Gradient descent is stable below
+    2 / eta, Adam with P = sqrt(v_hat) + eps below (2 + 2 beta1) / ((1 - beta1) eta).
 
     The method is Lanczos iteration,
 
@@ -38,8 +38,8 @@ def largest_eigenvalue(
     the eigenvalues of the tridiagonal matrix of a and b approach those of A from
     inside. It begins at one random vector, makes at most ``products`` products with A,
     and stops once an eigenvalue of A lies within ``tolerance`` * |value| of the value,
-    for almost every start the largest one. Where the products do not suffice, the value
-    is a lower bound. It is NaN if H is not finite or P not positive. Memory is that of
+    for almost every start the largest one. If the products do not suffice, the value is
+    a lower bound. It is NaN if H is not finite or P not positive. Memory is that of
     ``products`` + 1 vectors as long as all parameters.
     """
     scale: float | Tensor = 1.0
@@ -71,9 +71,10 @@ def largest_eigenvalue(
 
 
 def probe_values(objective: Objective, params: Params, *, probes: int) -> Tensor:
-    """Return z^T H z (probes,) for vectors z of random signs.
+    """Return z^T H z (probes,) for ``probes`` vectors z of random signs.
 
-    Their expectation is the trace of H (Hutchinson 1990).
+    H is the Hessian of the objective at ``params``. The expectation of a value is the
+    trace of H (Hutchinson 1990). The signs are the same in every call.
     """
     hessian_product, point = _hessian(objective, params)
     # on the CPU, so that every device has the same draws
@@ -110,7 +111,7 @@ def _flat(tensors: Iterable[Tensor]) -> Tensor:
 
 
 class ExactTrace(NamedTuple):
-    """Traces of the Hessian of a mean cross-entropy and of its empirical Fisher."""
+    """Traces () of the Hessian of a mean cross-entropy and of its empirical Fisher."""
 
     hessian: Tensor
     fisher: Tensor
@@ -131,14 +132,15 @@ def relu_trace(
 
     a_l is the input of layer l, B_l the Jacobian of the logits by its output, and p the
     softmax; the 1 stands for the layer's bias. The logits are linear in every single
-    weight, so second derivatives of the network itself have no part in the trace,
+    weight, so second derivatives of the network itself do not enter the trace,
     wherever no pre-activation is exactly 0. The empirical Fisher has |B_l^T (p - y)|^2
     in place of the inner trace (Tiwari et al. 2026, proposition 4.3). No second
     derivative is computed. The result is in float64.
 
-    ``inputs`` (rows,) are the squared lengths of the network's inputs, ``weights``
-    (outputs, inputs) those of all layers but the first, ``hidden`` (rows, width) the
-    inputs of these layers, after the ReLU; ``bias`` says whether all layers have one.
+    ``inputs`` (rows,) are the squared lengths of the network's inputs. ``weights`` are
+    those (outputs, inputs) of all layers but the first, and ``hidden`` the inputs
+    (rows, width) of these layers, after the ReLU. ``logits`` are (rows, classes) and
+    ``labels`` (rows,); ``bias`` says whether all layers have one.
     """
     squares = [inputs, *(a.double().square().sum(dim=-1) for a in hidden)]
     # a bias is the weight of an input of 1

@@ -4,9 +4,9 @@
     NC2   the lengths of mu_k - mu_G agree, their cosines are -1 / (K - 1)
     NC3'  |W* / |W*| - M* / |M*||, of W_k - W_G and mu_k - mu_G as matrices
 
-All are 0 in the state that Definitions 3 and 5 of Liu et al. 2026 describe, after
-Papyan et al. 2020. mu_G is the mean of the K class means mu_k, which is the mean of all
-samples if the classes are balanced; W_G is the mean of the rows W_k of the head. A
+All are 0 in the state that Definitions 3 and 5 of Liu et al. (2026) describe, after
+Papyan et al. (2020). mu_G is the mean of the K class means mu_k, which is the mean of
+all samples if the classes are balanced; W_G is the mean of the rows W_k of the head. A
 class without a sample is left out of all four.
 """
 
@@ -20,7 +20,7 @@ from grokbook.metrics.vectors import near_one, ratio
 
 
 class NeuralCollapse(NamedTuple):
-    """Four distances from neural collapse, each of them 0 in that state."""
+    """Four distances from neural collapse, () each, and 0 in that state."""
 
     within_over_between: Tensor
     spread_of_lengths: Tensor

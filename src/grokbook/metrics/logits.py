@@ -1,9 +1,10 @@
 """Measurements of logits z and features h: accuracy, margins, collapse, inflation.
 
-Logits are (*rows, classes), labels (*rows), features (rows, width); labels that do not
-fit logits raise ValueError. Source: Prieto et
-al. 2025, section 3, and its official code; Liu et al. 2026 (arXiv:2605.06152), sections
-2.1 and 2.2 and appendix D.
+Logits are (*rows, classes), labels (*rows), features (rows, width), where rows are
+samples, or samples and positions. Labels that do not fit logits raise ValueError.
+
+Source: Prieto et al. (2025), section 3, and its official code; Liu et al. (2026;
+arXiv:2605.06152), sections 2.1 and 2.2 and appendix D.
 """
 
 import torch
@@ -14,18 +15,19 @@ from grokbook.metrics.vectors import near_one, ratio, share
 
 
 def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Share of rows whose largest logit is that of the label.
+    """Return the share of rows whose largest logit is that of the label.
 
-    A label that is no class, such as -100, counts as wrong.
+    A label that is not a class, such as -100, counts as wrong.
     """
     largest = logits.argmax(dim=-1, keepdim=True)
     return share(largest == label_column(logits, labels), of=logits)
 
 
 def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
-    """Share of rows whose label is among the k largest logits, or among all if fewer.
+    """Return the share of rows whose label is among the k largest logits.
 
-    A label that is no class counts as wrong. Raises ValueError for a k below 1.
+    With fewer than k classes all of them count. A label that is not a class counts as
+    wrong. Raises ValueError for a k below 1.
     """
     if k < 1:
         raise ValueError(f"k is a number of classes from 1 on, not {k!r}")
@@ -35,14 +37,14 @@ def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
 
 
 def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
-    """Share of rows whose sum of exp(z_k - max z) is exactly 1 in ``dtype``.
+    """Return the share of rows whose sum of exp(z_k - max z) is exactly 1 in ``dtype``.
 
-    This is softmax collapse as the official code measures it, whichever class has the
-    largest logit, but for the cast. The official code casts the logits themselves:
-    beyond 65,504 float16 has no number for them, and a row is not counted that float32
-    counts. Here it is the differences that are cast, so that fewer bits never collapse
-    less. The sum is taken in another order than in the log-softmax, so that it need not
-    agree with "the loss is exactly 0".
+    This is softmax collapse as the official code of Prieto et al. (2025) measures it,
+    whichever class has the largest logit, except for the cast. The official code casts
+    the logits themselves: beyond 65,504 float16 has no number for them, and a row is
+    not counted that float32 counts. Here it is the differences that are cast, so that
+    fewer bits never collapse less. The sum is taken in another order than in the
+    log-softmax, so that it need not agree with "the loss is exactly 0".
     """
     wide = logits.to(torch.promote_types(logits.dtype, dtype))
     shifted = (wide - wide.amax(dim=-1, keepdim=True)).to(dtype)
@@ -51,7 +53,7 @@ def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
 
 
 def top_gap(logits: Tensor) -> Tensor:
-    """Mean over rows of the largest logit minus the second largest."""
+    """Return the mean over rows of the largest logit minus the second largest."""
     top = logits.double().topk(2, dim=-1).values
     return (top[..., 0] - top[..., 1]).mean()
 
@@ -59,17 +61,17 @@ def top_gap(logits: Tensor) -> Tensor:
 def global_means(head: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
     """Return W_G and mu_G (width,), the mean rows of head and features, in float64.
 
-    They are defined before eq. 3 of Liu et al. 2026. ``head`` is (classes, width).
+    They are defined before eq. 3 of Liu et al. (2026). ``head`` is (classes, width).
     """
     return head.double().mean(dim=0), features.double().mean(dim=0)
 
 
 def residual_mass(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean over rows of the summed probability of all wrong classes (Theorem 4).
+    """Return the mean over rows of the summed probability of all wrong classes.
 
-    It is not taken as 1 - p_r, whose smallest value above 0 is 1e-16, but as
-    1 / (1 + exp(-s)), which goes down to 1e-308. Here r is the label, and s is the log
-    of the sum of exp(z_k - z_r) over the wrong classes k.
+    [Liu et al. 2026, Theorem 4] It is not computed as 1 - p_r, whose smallest value
+    above 0 is 1e-16, but as 1 / (1 + exp(-s)), which goes down to 1e-308. Here r is the
+    label, and s is the log of the sum of exp(z_k - z_r) over the wrong classes k.
     """
     return gaps(logits.double(), labels).logsumexp(dim=-1).sigmoid().mean()
 
@@ -80,7 +82,7 @@ def margins(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
-    """Share of rows whose cross-entropy in float32 is exactly 0.
+    """Return the share of rows whose cross-entropy in float32 is exactly 0.
 
     The gradient at the label's logit is then 0 too. The loss is that of torch's own
     log-softmax, which sums in an order that depends on the device and the label. Unlike
@@ -91,11 +93,12 @@ def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean over rows of the sum over classes of the loss's gradient by the logits.
+    """Return the mean over rows of the sum over classes of the loss's gradient.
 
-    Without rounding it is 0. The gradient is taken in float32 by autograd, whose
-    exponential is not rounded as ``exp`` is. In a collapsed row the sum is the residual
-    mass; shortly before the collapse it may have either sign.
+    The gradient is that by the logits. Without rounding the sum is 0. The gradient is
+    taken in float32 by autograd, whose exponential is not rounded as ``exp`` is. In a
+    collapsed row the sum is the residual mass; shortly before the collapse it may have
+    either sign.
     """
 
     def loss(logits: Tensor) -> Tensor:
@@ -106,9 +109,10 @@ def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def feature_alignment(features: Tensor) -> Tensor:
-    """Mean cosine between the rows (rows, width) and their mean row.
+    """Return the mean cosine between the rows of features and their mean row.
 
-    Liu et al. (2026), eq. 54. A zero row counts as 0; if the mean is zero, all do.
+    [Liu et al. 2026, eq. 54] Features are (rows, width). The cosine of a zero row
+    counts as 0; if the mean is zero, all do.
     """
     (features,) = near_one([features])
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)

@@ -1,8 +1,8 @@
 """Spectra of weights and of features F (n, d), and how evenly they are filled.
 
-Source: Prieto et al. 2025, figure 12; Singh, Misra and Orvieto 2026, section 6 and
+Source: Prieto et al. (2025), figure 12; Singh, Misra and Orvieto (2026), section 6 and
 appendix D, with the measurements of its official code where the text leaves a choice;
-Tiwari et al. 2026, eq. 11.
+Tiwari et al. (2026), eq. 11.
 """
 
 import torch
@@ -14,9 +14,9 @@ from grokbook.metrics.vectors import near_one, ratio
 def fourier_spectrum(weight: Tensor) -> Tensor:
     """Return the L2 norms of a weight's Fourier components along its first dimension.
 
-    They are (n,) float64 for n rows, in the order constant, cos 1, sin 1, cos 2, ...;
-    for even n the last is cos n/2. Their sum of squares is that of the weight. This is
-    the spectrum of figure 12 of Prieto et al.
+    The weight is (n, ...), and the norms are (n,) float64 in the order constant, cos 1,
+    sin 1, cos 2, ...; for even n the last is cos n/2. Their sum of squares is that of
+    the weight. This is the spectrum of figure 12 of Prieto et al. (2025).
     """
     n = len(weight)
     modes = torch.fft.rfft(weight.double().reshape(n, -1), dim=0, norm="ortho")
@@ -30,16 +30,19 @@ def fourier_spectrum(weight: Tensor) -> Tensor:
 
 
 def top_share(values: Tensor, *, k: int) -> Tensor:
-    """Share that the k largest of n values have in the sum of squares; 0 of zeros."""
+    """Return the share of the k largest of n values (n,) in their sum of squares.
+
+    It is 0 if all values are zero.
+    """
     (scaled,) = near_one([values])
     squares = scaled.square()
     return ratio(squares.topk(k, dim=-1).values.sum(), squares.sum())
 
 
 def participation_ratio(values: Tensor) -> Tensor:
-    """Return the effective number of components, (sum x^2)^2 / sum x^4.
+    """Return the effective number of components, (sum x^2)^2 / sum x^4, of values (n,).
 
-    It is between 1 and n for n values, and 0 if all are zero.
+    It is between 1 and n, and 0 if all values are zero.
     """
     (scaled,) = near_one([values])
     squares = scaled.square()
@@ -66,7 +69,7 @@ def gram_eigenvalues(features: Tensor, *, exact: bool = True) -> Tensor:
 
 
 def _eigenvalues(matrix: Tensor) -> Tensor:
-    """Return the eigenvalues of a symmetric matrix, in ascending order.
+    """Return the eigenvalues (n,) of a symmetric matrix (n, n), in ascending order.
 
     All are NaN if the matrix is not finite, for which LAPACK would raise an error.
     """
@@ -76,7 +79,7 @@ def _eigenvalues(matrix: Tensor) -> Tensor:
 
 
 def effective_rank(values: Tensor) -> Tensor:
-    """Return exp(-sum_i q_i ln q_i) with q_i = |s_i| / sum |s|, for n values s.
+    """Return exp(-sum_i q_i ln q_i) with q_i = |s_i| / sum |s|, for values s (n,).
 
     It is between 1 and n, and 0 if all values are zero.
     """
@@ -87,26 +90,27 @@ def effective_rank(values: Tensor) -> Tensor:
 
 
 def stable_rank(values: Tensor) -> Tensor:
-    """Return the sum of the eigenvalues of F^T F over the largest; 0 if all are zero.
+    """Return the sum of the eigenvalues (n,) of F^T F over the largest of them.
 
-    This is |F|_F^2 / |F|_2^2. ``values`` are the eigenvalues.
+    This is |F|_F^2 / |F|_2^2. It is 0 if all eigenvalues are zero.
     """
     sizes = values.double().abs()
     return ratio(sizes.sum(), sizes.max())
 
 
 def power_law_exponent(values: Tensor) -> Tensor:
-    """Fit the exponent alpha > 1 of a density x^-alpha for x >= x_min to n values.
+    """Fit the exponent alpha > 1 of a density x^-alpha for x >= x_min to values (n,).
 
     Every distinct positive value but the largest is tried as x_min, with the
     maximum-likelihood alpha = 1 + m / sum ln(x / x_min) of the m values x >= x_min. Of
-    these the alpha is kept that has the smallest Kolmogorov-Smirnov distance
-    D = max |1 - (x / x_min)^(1 - alpha) - S(x)|, where S(x) is the share of the tail
-    strictly below x [Clauset, Shalizi and Newman 2009]. A change of x_min makes alpha
-    jump. A low alpha means a heavy tail.
+    these the alpha is kept that has the smallest Kolmogorov-Smirnov distance D = max |1
+    - (x / x_min)^(1 - alpha) - S(x)|, where S(x) is the share of the tail strictly
+    below x [Clauset, Shalizi and Newman 2009]. A change of x_min makes alpha jump. A
+    low alpha means a heavy tail.
 
-    It is NaN for fewer than two distinct positive values, or if a value is not finite.
-    Not under vmap, since the number of values tried depends on the data.
+    The result is NaN for fewer than two distinct positive values, or if a value is not
+    finite. It does not work under vmap, since the number of values tried depends on the
+    data.
     """
     values = values.double()
     x, counts = values[values > 0].unique(return_counts=True)  # ascending

@@ -1,9 +1,11 @@
 """Shares of flags, norms and cosines of tensors, the radial part of gradients.
 
-Sums are taken in float64 whatever the dtype of the tensors. Those that are compared
-have one shape, or ValueError is raised. Source: Prieto et al. 2025,
-section 4 and appendix C; Singh, Misra and Orvieto 2026 (update norm); Tiwari et al.
-2026, eq. 4.
+Tensors may have any shape unless said otherwise. Sums are taken in float64 whatever the
+dtype of the tensors. Two tensors that are compared have the same shape, otherwise
+ValueError is raised.
+
+Source: Prieto et al. (2025), section 4 and appendix C; Singh, Misra and Orvieto (2026;
+update norm); Tiwari et al. (2026), eq. 4.
 """
 
 import math
@@ -24,10 +26,11 @@ def _refuse_other_shapes(a: Tensor, b: Tensor) -> None:
 
 
 def share(flags: Tensor, of: Tensor | None = None) -> Tensor:
-    """Share of flags that are true; NaN if there are none, or if ``of`` has a NaN.
+    """Return the share of boolean flags that are true.
 
-    ``of`` is what was compared to make the flags: every comparison with NaN is false.
-    Flags are counted in integers: a float32 mean of 7662 ones can print 0.99999994.
+    ``of`` is what was compared to make the flags: every comparison with NaN is false,
+    and the share is NaN if ``of`` has a NaN, or if there are no flags. Flags are
+    counted in integers: a float32 mean of 7662 ones can print 0.99999994.
     """
     count = flags.sum().double()
     # a GPU multiplies by the reciprocal of a Python number: 3764 * (1 / 3764) < 1
@@ -36,13 +39,16 @@ def share(flags: Tensor, of: Tensor | None = None) -> Tensor:
 
 
 def ratio(part: Tensor, whole: Tensor) -> Tensor:
-    """Return part / whole, 0 where ``whole`` is 0, and NaN where either is NaN."""
+    """Return part / whole entry by entry, with 0 where ``whole`` is 0.
+
+    An entry is NaN where either of the two is NaN. The two broadcast as in torch.
+    """
     is_nothing = (whole == 0) & ~part.isnan()
     return torch.where(is_nothing, 0.0, part / torch.where(whole == 0, 1.0, whole))
 
 
 def median(values: Tensor) -> Tensor:
-    """Return the median of all values, of two middle ones the lower, or NaN with a NaN.
+    """Return the median of all values, NaN if one of them is; of two the lower.
 
     It equals torch's, which warns on CUDA.
     """
@@ -54,33 +60,34 @@ def median(values: Tensor) -> Tensor:
 def near_one(tensors: Iterable[Tensor]) -> list[Tensor]:
     """Return tensors in float64, all divided by the same power of two.
 
-    The largest size of an entry is then from 1/2 to 1, so that no square overflows, or
-    vanishes beside nothing. Division by a power of two rounds nothing.
+    The largest absolute entry of all is then from 1/2 to 1, so that no square
+    overflows, and a square that underflows is negligible. Division by a power of two
+    rounds nothing.
     """
     wide = [tensor.double() for tensor in tensors]
     # the 0 is the largest entry where there is none
     sizes = [F.pad(tensor.abs().flatten(), (0, 1)).amax() for tensor in wide]
     largest = torch.stack(sizes).amax()
     exponent = torch.frexp(largest).exponent.double()
-    # beyond 2^1000 the power itself is no number, as of a largest entry of 1e-310
+    # beyond 2^1000 the power itself is not a number, as of a largest entry of 1e-310
     return [tensor * torch.exp2(-exponent.clamp(-1000, 1000)) for tensor in wide]
 
 
 def total_norm(tensors: Iterable[Tensor]) -> Tensor:
-    """L2 norm of one or more tensors of any shape, taken as one vector."""
+    """Return the L2 norm of one or more tensors, taken as one vector."""
     tensors = list(tensors)
     return _inner(tensors, tensors).sqrt()
 
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:
-    """Cosine of two tensors of one shape, flattened; 0 when either is zero."""
+    """Return the cosine of two tensors, flattened; 0 if either is zero."""
     return joint_cosine([a], [b])
 
 
 def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
-    """Cosine of two lists of tensors, each taken as one vector; 0 when either is 0.
+    """Return the cosine of two lists of tensors, each taken as one vector.
 
-    Unlike torch's it has no floor under the norms.
+    It is 0 if either vector is 0. Unlike torch's it has no floor under the norms.
     """
     for a, b in zip(left, right, strict=True):
         _refuse_other_shapes(a, b)
@@ -92,16 +99,17 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
 
 
 def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
-    """Share of entries with step != 0 but weight + step == weight (appendix C).
+    """Return the share of entries with step != 0 but weight + step == weight.
 
-    There may be several steps (steps, *shape) for one weight (*shape).
+    [Prieto et al. 2025, appendix C] There may be several steps (steps, *shape) for one
+    weight (*shape).
     """
     after = weight + step
     return share((step != 0) & (after == weight), of=after)
 
 
 def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Tensor:
-    """L2 norm over all parameters, by name, of after - before."""
+    """Return the L2 norm of after - before, over all parameters by name."""
     for name, weight in before.items():
         _refuse_other_shapes(weight, after[name])
     return total_norm(after[name].double() - w.double() for name, w in before.items())
@@ -117,12 +125,12 @@ def _inner(left: list[Tensor], right: list[Tensor]) -> Tensor:
 def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
     """Return d (h . g)^2 / (|h|^2 |g|^2) for activations h and gradients g (rows, d).
 
-    This is eq. 4 of Tiwari et al. It is between 0 and d, and 1 on average for a g that
-    is independent of h. The equation leaves open how rows are combined, so there are
-    three values: "mean" is the mean over the rows in which neither h nor g is zero;
+    [Tiwari et al. 2026, eq. 4] The energy is between 0 and d, and 1 on average for a g
+    that is independent of h. The equation leaves open how rows are combined, so there
+    are three values: "mean" is the mean over the rows in which neither h nor g is zero;
     "summed" is d sum |g_rad|^2 / sum |g|^2 with g_rad = (h . g) h / |h|^2; "masked" is
     the mean over all rows, with 0 where |g|^2 <= 1e-12, as in later code of the same
-    group. Of no rows all are NaN.
+    group. Without rows all are NaN.
     """
     _refuse_other_shapes(h, g)
     if not len(h):
@@ -142,9 +150,10 @@ def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
 
 
 def shared_direction(h: Tensor) -> Tensor:
-    """Return |mean of the rows|^2 over the mean of |row|^2; 0 if all rows are zero.
+    """Return |mean of the rows|^2 over the mean of |row|^2, for rows h (rows, width).
 
-    It is 1 if all rows are equal, and about 1 / rows if they are independent of mean 0.
+    It is 1 if all rows are equal, about 1 / rows if they are independent of mean 0, and
+    0 if all are zero.
     """
     (h,) = near_one([h])
     return ratio(h.mean(dim=0).square().sum(), h.square().sum(dim=-1).mean())

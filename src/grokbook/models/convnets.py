@@ -1,10 +1,11 @@
-"""ResNet-18 of He et al. 2016 and VGG-11 of Simonyan and Zisserman 2015.
+"""ResNet-18 of He et al. (2016) and VGG-11 of Simonyan and Zisserman (2015).
 
     x -> relu(x + norm(conv(relu(norm(conv(x))))))      eight times, in four stages
     x -> relu(norm(conv(x)))            eight times, the sides halved after five of them
 
-ResNet-18 is the image network of Prieto et al. 2025, Table 1, and of Liu et al. 2026,
-Figure 13, VGG-11 that of Liu's Figures 3c, 10 and 11, with a head of one layer.
+ResNet-18 is the image network of Prieto et al. (2025), Table 1, and of Liu et al.
+(2026), Figure 13. VGG-11 is that of Figures 3c, 10 and 11 of Liu et al. (2026), with a
+head of one layer.
 """
 
 from itertools import pairwise
@@ -24,24 +25,24 @@ VGG11_POOLS = (0, 1, 3, 5, 7)  # indices of convolutions followed by max-pooling
 def _conv(
     inputs: int, outputs: int, *, size: int = 3, stride: int = 1, bias: bool = True
 ) -> nn.Conv2d:
-    """A convolution that pads so that a stride of 1 keeps height and width."""
+    """Return a convolution whose padding keeps height and width at stride 1."""
     return nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, bias=bias)
 
 
 def _norm(name: str | None, width: int) -> nn.Module:
-    """The norm called ``name`` over ``width`` channels; the identity without a name."""
+    """Return a norm by name over ``width`` channels; the identity for None."""
     if not name:
         return nn.Identity()
-    norm_class = choose("norm", name, {"batch": nn.BatchNorm2d})
-    return norm_class(width)
+    return choose("norm", name, {"batch": nn.BatchNorm2d})(width)
 
 
 class ResidualBlock(nn.Module):
     """Two 3 x 3 convolutions, whose output is added to their input before a ReLU.
 
+    The block maps (batch, inputs, h, w) to (batch, outputs, h / stride, w / stride).
     ``inputs`` and ``outputs`` are numbers of channels. The first convolution has the
-    ``stride``. Where the shape changes, a 1 x 1 convolution with a norm adapts the
-    input. Convolutions have biases only if ``norm`` is None.
+    ``stride``. If the shape changes, a 1 x 1 convolution with a norm adapts the input.
+    Convolutions have biases only if ``norm`` is None.
     """
 
     def __init__(self, inputs: int, outputs: int, stride: int, norm: str | None):
@@ -76,7 +77,13 @@ class ResNet18(nn.Module):
     """
 
     def __init__(
-        self, classes: int, *, stem="imagenet", width=64, norm="batch", start="he"
+        self,
+        classes: int,
+        *,
+        stem: str = "imagenet",
+        width: int = 64,
+        norm: str | None = "batch",
+        start: str = "he",
     ):
         super().__init__()
         self.places = ("features",)
@@ -101,6 +108,7 @@ class ResNet18(nn.Module):
                         nn.init.zeros_(module.bias)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
+        """Return logits (batch, classes) of images x (batch, 3, h, w)."""
         x = self.pool(F.relu(self.norm(self.stem(x))))
         features = self.blocks(x).mean((-2, -1))
         return self.head((tap or untouched)("features", features))
@@ -117,7 +125,13 @@ class VGG11(nn.Module):
     """
 
     def __init__(
-        self, classes: int, *, width=64, norm=None, head_norm=None, affine=True
+        self,
+        classes: int,
+        *,
+        width: int = 64,
+        norm: str | None = None,
+        head_norm: str | None = None,
+        affine: bool = True,
     ):
         super().__init__()
         self.places = ("features",)
@@ -130,6 +144,7 @@ class VGG11(nn.Module):
         self.head = nn.Linear(channels[-1], classes)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
+        """Return logits (batch, classes) of images x (batch, 3, 32, 32)."""
         for index, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             x = F.relu(norm(conv(x)))
             if index in VGG11_POOLS:

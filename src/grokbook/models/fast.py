@@ -26,6 +26,7 @@ _WIDE_INPUTS = 512 if _HAS_AVX2 else math.inf
 
 
 def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return x W^T + b by oneDNN, as `_OneDNNLinear` does, without a gradient."""
     # an internal operator of PyTorch, which its wheels contain
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
@@ -69,10 +70,10 @@ class _OneDNNLinear(torch.autograd.Function):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x W^T + b, for x (..., in), weight (out, in) and bias (out,).
+    """Return x W^T + b for x (..., in), weight (out, in) and bias (out,) or None.
 
-    oneDNN computes it for float32 on a CPU if it is `switched` on. PyTorch itself
-    leaves such products to MKL.
+    oneDNN computes the product of float32 tensors on a CPU if it is switched on, by
+    `claimbook.protocol.switched`. PyTorch itself leaves such products to MKL.
     """
     is_supported = x.dtype == torch.float32 and x.device.type == "cpu"
     is_wanted = now.shortcuts and now.onednn and not losses.is_forward_mode()
@@ -118,7 +119,7 @@ class _Gather(torch.autograd.Function):
 
 
 def gather(table: Tensor, index: Tensor) -> Tensor:
-    """Rows of a table (rows, width) by an index (n,): (n, width).
+    """Return rows of a table (rows, width) by an index (n,): (n, width).
 
     The backward pass adds up the gradients of repeated rows deterministically.
     """
@@ -128,7 +129,7 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
 
 
 def embedding(table: Tensor, tokens: Tensor) -> Tensor:
-    """Rows of a table (vocabulary, width) by tokens (batch, positions).
+    """Return rows of a table (vocabulary, width) by tokens (batch, positions).
 
     The result is (batch, positions, width). PyTorch's own gradient sorts on a GPU, and
     sums in the order of `gather` on a CPU.
@@ -165,16 +166,16 @@ class _GatherSum(_Gather):
 
 
 def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
-    """``gather_sum`` term by term, for a stack, a GPU and any dtype."""
+    """Return ``gather_sum`` term by term, for a stack, a GPU and any dtype."""
     first, *others = (gather(table, column) for column in index.unbind(1))
     return sum(others, first)
 
 
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
-    """Sums (n, width) of the rows of a table that an index (n, terms) names.
+    """Return sums (n, width) of the rows of a table that an index (n, terms) names.
 
-    Terms are added from left to right. A linear layer on concatenated one-hots is such
-    a sum of columns of its weight.
+    ``table`` is (rows, width). Terms are added from left to right. A linear layer on
+    concatenated one-hots is such a sum of columns of its weight.
     """
     # a bag of float16 or bfloat16 numbers would be added up in float32
     is_supported = table.dtype in (torch.float32, torch.float64)
@@ -185,11 +186,12 @@ def gather_sum(table: Tensor, index: Tensor) -> Tensor:
 
 
 def last_position(model: Any, tokens: Tensor) -> Tensor:
-    """The output of a Transformer's last block at the last position: (batch, width).
+    """Return the output of the last block at the last position: (batch, width).
 
-    ``tokens`` are (batch, positions). The last block computes the last position only.
-    The input of the first block depends on position and token alone, so where the
-    layout allows it that block works on a table of all such pairs.
+    ``model`` is a ``Transformer`` and ``tokens`` are (batch, positions). The last block
+    computes the last position only. The input of the first block depends on position
+    and token alone, so if the layout allows it that block works on a table of all such
+    pairs.
     """
     last = tokens.shape[-1] - 1
     first_block, *later_blocks = model.blocks
@@ -207,7 +209,7 @@ def last_position(model: Any, tokens: Tensor) -> Tensor:
 
 
 def _takes_tables(layout: Any) -> bool:
-    """Whether the first block of such a transformer can work on a table."""
+    """Return whether a transformer's first block can work on a table."""
     is_special = layout.joint or layout.rotary or layout.query_key_norm
     is_plain = layout.attention == "softmax" and not is_special
     # Dropout of the embedding differs between samples, which share the table. A block
@@ -218,7 +220,7 @@ def _takes_tables(layout: Any) -> bool:
 
 
 def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Tensor:
-    """The output of a first block at positions ``first`` and later.
+    """Return the output of a first block at positions ``first`` and later.
 
     ``table`` (positions, vocabulary, width) holds the input of the block for every
     position and token; ``tokens`` are (batch, positions). The result is (batch,
@@ -251,7 +253,7 @@ def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Te
 
 
 def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
-    """A function (q, k) -> scores (batch, heads) of the q-th query and the k-th key.
+    """Return a function (q, k) -> scores (batch, heads) of the q-th query and k-th key.
 
     ``queries`` and ``keys`` are (positions, vocabulary, heads, head width), the queries
     those of the last positions. A score depends on two positions and their tokens only.

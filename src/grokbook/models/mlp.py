@@ -2,9 +2,9 @@
 
     x_0 = input,   x_k = relu(norm(W_k x_{k-1} + b_k)),   logits = W x_K + b
 
-Prieto et al. 2025 (section 3.1) have two layers of 200 units on concatenated one-hots
-and no norm. Norms and dropout are among the regularisers that Tiwari et al. 2026
-compare (Table 4). The norm before the last layer is a control of Liu et al. 2026.
+Prieto et al. (2025, section 3.1) have two layers of 200 units on concatenated one-hots
+and no norm. Norms and dropout are among the regularisers that Tiwari et al. (2026)
+compare (Table 4). The norm before the last layer is a control of Liu et al. (2026).
 """
 
 import math
@@ -38,20 +38,28 @@ NORMS = {
 
 
 def optional_norm(what: str, name: str | None, width: int, affine: bool) -> nn.Module:
-    """The norm of ``NORMS`` called ``name``; the identity without a name."""
+    """Return the norm of ``NORMS`` called ``name``; the identity for None.
+
+    ``what`` is the kind of norm in the error for an unknown name, ``width`` the number
+    of units, and ``affine`` whether the norm has weights.
+    """
     if not name:
         return nn.Identity()
     return choose(what, name, NORMS)(width, affine)
 
 
 class OneHotLinear(nn.Linear):
-    """nn.Linear(positions * vocabulary, width) on concatenated one-hots of tokens."""
+    """nn.Linear(positions * vocabulary, width) on concatenated one-hots of tokens.
+
+    It maps tokens (batch, positions) to (batch, width).
+    """
 
     def __init__(self, positions: int, vocabulary: int, width: int, *, bias: bool):
         super().__init__(positions * vocabulary, width, bias=bias)
         self.positions, self.vocabulary = positions, vocabulary
 
     def forward(self, tokens: Tensor) -> Tensor:
+        """Return (batch, width) of tokens (batch, positions)."""
         if fast.now.shortcuts:
             positions = torch.arange(self.positions, device=tokens.device)
             columns = tokens + self.vocabulary * positions
@@ -139,6 +147,7 @@ class MLP(nn.Module):
             nn.init.normal_(self.layers[0].weight, std=positions**-0.5)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
+        """Return logits (batch, classes) of tokens or features x, as the class says."""
         is_tapped = tap is not None
         tap = tap or untouched
         *hidden, head = self.layers
@@ -170,5 +179,6 @@ class FreeFeatures(nn.Module):
         self.W = nn.Parameter(torch.randn(classes, width) / math.sqrt(width))
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
+        """Return logits (batch, classes) of row indices x."""
         features = F.relu(fast.gather(self.A, x.flatten()))
         return fast.linear((tap or untouched)("features", features), self.W)

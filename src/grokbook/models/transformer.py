@@ -4,10 +4,10 @@
     y   = x + attention(norm x),   x' = y + mlp(norm y)             in every block
     logits = unembedding(norm x')
 
-The defaults are the network without norms of Nanda et al. 2023 [Prieto et al. 2025,
-Fig. 5c]. Options give PyTorch's post-norm encoder layer with dropout [Prieto's code,
-Fig. 6a], norms where Singh et al. 2026 put them, GPT-2 [Prieto, Table 1] and the
-decoder of Liu et al. 2026 [Table 4].
+The defaults are the network without norms of Nanda et al. (2023), which Prieto et al.
+(2025) use in Fig. 5c. Options give PyTorch's post-norm encoder layer with dropout (the
+official code of Prieto et al. 2025, Fig. 6a), norms where Singh et al. (2026) put them,
+GPT-2 (Prieto et al. 2025, Table 1) and the decoder of Liu et al. (2026, Table 4).
 """
 
 from __future__ import annotations
@@ -79,11 +79,14 @@ class Layout:
             choose("site of dropout", site, SITES)
 
     def dropout_for(self, site: str) -> nn.Dropout:
-        """The dropout of one site, which does nothing unless ``dropout_at`` has it."""
+        """Return the dropout of one of ``SITES``; its rate is 0 if not in use."""
         return nn.Dropout(self.dropout if site in self.dropout_at else 0.0)
 
     def new_norm(self, width: int) -> nn.Module:
-        """A new norm of the chosen kind; raises UnknownName for an unknown kind."""
+        """Return a new norm of the chosen kind over ``width`` units.
+
+        Raises UnknownName for an unknown kind.
+        """
         if choose("norm", self.norm, ("layer", "rms")) == "rms":
             return nn.RMSNorm(width, self.norm_eps, self.affine)
         return nn.LayerNorm(width, self.norm_eps, self.affine, self.norm_bias)
@@ -119,7 +122,7 @@ class Attention(nn.Module):
         self.dropout = layout.dropout_for("attention")
 
     def projections(self) -> tuple[Linear, ...]:
-        """The layers that make queries, keys and values: one if joint, else three."""
+        """Return the layers of queries, keys and values, one if joint, else three."""
         return (self.inputs,) if self.joint else (self.query, self.key, self.value)
 
     def draw_projections(self) -> None:
@@ -129,8 +132,10 @@ class Attention(nn.Module):
             bound = math.sqrt(6 / (4 * layer.in_features))
             layer.weight.uniform_(-bound, bound)
 
-    def forward(self, x_qk: Tensor, x_v: Tensor, first=0, tap=untouched) -> Tensor:
-        """The output of attention at positions ``first`` and later.
+    def forward(
+        self, x_qk: Tensor, x_v: Tensor, first: int = 0, tap: Tap = untouched
+    ) -> Tensor:
+        """Return the output of attention at positions ``first`` and later.
 
         x_qk and x_v, both (batch, positions, width), are what queries and keys, and
         what values are made of; a joint layer makes all of x_qk. The result is (batch,
@@ -161,12 +166,12 @@ class Attention(nn.Module):
 
 
 def rotate(x: Tensor, first: int, rotary_width: int) -> Tensor:
-    """Rotary position embedding of x (*batch, positions, width), of the same shape.
+    """Return x (*batch, positions, width) with rotary position embedding.
 
-    Entries j and j + n/2 of the first n = ``rotary_width`` turn by the angle t /
-    10000^(2j/n) at position t; the other entries stay. ``first`` is the position of
-    the first row. The product of a query at s and a key at t then depends on s - t
-    alone [Su et al. 2021, eq. 34].
+    [Su et al. 2021, eq. 34] Entries j and j + n/2 of the first n = ``rotary_width``
+    turn by the angle t / 10000^(2j/n) at position t; the other entries stay. ``first``
+    is the position of the first row. The product of a query at s and a key at t then
+    depends on s - t alone.
     """
     # bfloat16 has no number between 256 and 258: angles are never narrower than float32
     dtype = torch.promote_types(x.dtype, torch.float32)
@@ -212,13 +217,18 @@ class Block(nn.Module):
         self.places = (*before_mlp, *self.pre_taps, f"mlp_out.{k}", f"residual.{k}")
 
     def norm(self, position: str, x: Tensor) -> Tensor:
-        """x after the norm at a position of the block, or x itself if it has none."""
+        """Return x after the norm at a position of the block, a key of ``PLACES``.
+
+        x is (batch, positions, width). If the block has no norm there, it is returned
+        as it is.
+        """
         return self.norms[PLACES[position]](x) if position in self.norm_positions else x
 
     def forward(self, x: Tensor, first: int = 0, tap: Tap = untouched) -> Tensor:
-        """The output of the block at positions ``first`` and later.
+        """Return the output of the block at positions ``first`` and later.
 
-        x (batch, positions, width) -> (batch, positions - first, width).
+        x is (batch, positions, width), and the result (batch, positions - first,
+        width).
         """
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
@@ -226,7 +236,7 @@ class Block(nn.Module):
         return self.finish(x[:, first:], attended, tap)
 
     def finish(self, x: Tensor, attended: Tensor, tap: Tap = untouched) -> Tensor:
-        """The part of the block after attention: residual connections and the MLP.
+        """Return the output of the block after attention: residual connections and MLP.
 
         x, the input of the block, and ``attended``, the output of attention, have the
         same shape (batch, positions, width), and so has the result.
@@ -287,7 +297,10 @@ class Transformer(nn.Module):
             initialise(self)
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """The input of the first block (batch, positions, width), after dropout."""
+        """Return the input of the first block (batch, positions, width), after dropout.
+
+        ``tokens`` are (batch, positions).
+        """
         x = fast.embedding(self.embedding, tokens)
         if self.position is not None:
             x = x + self.position[: tokens.shape[-1]]
@@ -296,9 +309,9 @@ class Transformer(nn.Module):
     def forward(self, tokens: Tensor, tap: Tap | None = None) -> Tensor:
         """Return logits of the positions that ``layout.read`` names.
 
-        tokens (batch, positions) -> (batch, classes) of the last position, or of all or
-        the last few (batch, positions, classes). ``tap(name, x)`` is called at each of
-        ``places`` and may return another x.
+        ``tokens`` are (batch, positions). The logits are (batch, classes) of the last
+        position, or (batch, positions, classes) of all or the last few. ``tap(name,
+        x)`` is called at each of ``places`` and may return another x.
         """
         read = self.layout.read
         if tap is None and read == "last" and fast.now.shortcuts:
@@ -338,7 +351,7 @@ def _start_torch(model: Transformer) -> None:
 
 
 def _start_lecun(model: Transformer) -> None:
-    """Draw weights as the code of Singh et al. 2026 does.
+    """Draw weights as the code of Singh et al. (2026) does.
 
     Embedding and unembedding are N(0, 1/width), positions N(0, 0.02^2), and query, key
     and value as PyTorch draws them. Other matrices are N(0, 1/columns), truncated at
@@ -395,7 +408,7 @@ LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
 
 
 def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
-    """GPT-2 [Radford et al. 2019], the language model of Prieto et al., Table 1.
+    """Return GPT-2 [Radford et al. 2019], as Prieto et al. (2025, Table 1) train it.
 
     It maps tokens (batch, length) int64 to logits of the next token (batch, length,
     vocabulary). ``options`` are fields of ``Layout``, such as sizes, dropout and
@@ -409,8 +422,10 @@ def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
     return Transformer(vocabulary, vocabulary=vocabulary, **settings)
 
 
-def decoder(vocabulary: int = 50_304, *, hidden: int = 1792, **sizes: int):
-    """The language model of Liu et al. 2026, Table 4, Figure 5.
+def decoder(
+    vocabulary: int = 50_304, *, hidden: int = 1792, **sizes: int
+) -> Transformer:
+    """Return the language model of Liu et al. (2026), Table 4, Figure 5.
 
     It maps tokens (batch, length) int64 to logits of the next token (batch, length,
     vocabulary), for any length. ``sizes`` are fields of ``Layout`` such as depth and
@@ -427,12 +442,12 @@ def decoder(vocabulary: int = 50_304, *, hidden: int = 1792, **sizes: int):
 
 
 def without_norms(model: Transformer) -> Transformer:
-    """A copy of a network that skips the norms before attention and MLP.
+    """Return a copy of a network that skips the norms before attention and MLP.
 
     The copy keeps their weights, so ``torch.func.functional_call`` takes the parameters
     of the original. Norms after attention or MLP and the final norm stay. SR-train in
-    the code of Singh et al. calls such a copy with F.normalize at the taps
-    ``mlp_in.k``.
+    the official code of Singh et al. (2026) calls such a copy with F.normalize at the
+    taps ``mlp_in.k``.
     """
     plain = copy.deepcopy(model)
     for block in plain.blocks:

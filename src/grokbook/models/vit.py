@@ -1,12 +1,12 @@
-"""The vision transformer of Dosovitskiy et al. 2021, at the size for CIFAR-10.
+"""The vision transformer of Dosovitskiy et al. (2021), at the size for CIFAR-10.
 
     x_0 = [class token; patches W + b] + position
     logits = head(norm x_class)           after the blocks of ``transformer``
 
-Liu et al. 2026 (Figure 12) state patches of 4 x 4, width 256, 12 blocks and 8 heads.
+Liu et al. (2026, Figure 12) state patches of 4 x 4, width 256, 12 blocks and 8 heads.
 The class token and MLPs of four times the width are inferred from their "about 10
 million" weights. Positions are drawn as N(0, 0.02^2) and the class token is 0 at first
-[Dosovitskiy et al.].
+[Dosovitskiy et al. 2021].
 """
 
 from typing import Any
@@ -56,6 +56,7 @@ class ViT(nn.Module):
         self.head = Linear(width, classes)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
+        """Return logits (batch, classes) of images x (batch, 3, 32, 32)."""
         # (batch, patches, colours and pixels), in the order of a convolution's weight
         x = F.pixel_unshuffle(x, PATCH).flatten(2).transpose(1, 2).contiguous()
         class_token = self.class_token.expand(x.shape[0], 1, -1)

@@ -3,20 +3,21 @@
     g_perp = g - (w . g) / (w . w) w            [Prieto et al. 2025, eq. 12]
 
 Each public function adds one hook to an optimizer and returns the same optimizer. Hooks
-act in the order in which they were added. On a stack of networks, norms, projections
-and means are taken per member. After a step, gradients and learning rates are what they
-were before it. A closure is called once, before the hooks. A matrix without a gradient
-is left alone. No hook acts in a step that moves nothing: without any gradient, with an
-infinite one that a GradScaler found, or with rates and gradients of 0, as torch's
-distributed checkpoint makes one to fill the state of an optimizer.
+act in the order in which they were added. On a stack of networks, whose parameters are
+(members, ...), norms, projections and means are taken per member. After a step,
+gradients and learning rates are what they were before it. A closure is called once,
+before the hooks. A matrix without a gradient is left alone. No hook acts in a step that
+moves nothing: without any gradient, with an infinite one that a GradScaler found, or
+with rates and gradients of 0, as torch's distributed checkpoint makes one to fill the
+state of an optimizer.
 
-The first hook replaces the ``step`` of that one optimizer and makes its class one that
-names the hooks in ``repr`` and ``state_dict()["hooks"]`` and gives them to copies and
-pickles. What a hook has to remember lies in ``state[parameter]``, under the hook's
-name, in tensors that are updated in place, as a captured step needs. Parameters may be
-added later. Norms and products of float16 and bfloat16 are computed in float32, and
-else in the dtype of the tensors, in which a float32 tensor that is shorter than 1e-19
-or longer than 1e19 has no norm.
+The first hook replaces the ``step`` of that one optimizer. It also makes the
+optimizer's class one that names the hooks in ``repr`` and ``state_dict()["hooks"]`` and
+gives them to copies and pickles. What a hook has to remember lies in
+``state[parameter]``, under the hook's name, in tensors that are updated in place, as a
+captured step needs. Parameters may be added later. Norms and products of float16 and
+bfloat16 are computed in float32, and else in the dtype of the tensors, in which a
+float32 tensor that is shorter than 1e-19 or longer than 1e19 has no norm.
 """
 
 import inspect
@@ -34,19 +35,24 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from claimbook.errors import UnknownName, choose, refuse_text
-from grokbook.optimizers.rules import fitted, gradients
+from grokbook.optimizers.rules import foreach_operand, gradients
 
-TINY = 1e-30  # guards the divisions of ``orthogonal``, as in the official code
+# Guards the divisions of ``orthogonal``, as in the code of Prieto et al. (2025).
+TINY = 1e-30
 NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 Opt = TypeVar("Opt", bound=Optimizer)
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
 def _hook(function: Hook) -> Hook:
-    """Make a function that adds a hook also note its name and its options."""
+    """Make a function that adds a hook note the hook's name and options as well.
+
+    Whatever is not an optimizer raises TypeError.
+    """
 
     @wraps(function)
     def add(optimizer: Any, **options: Any) -> Any:
+        """Add the hook to an optimizer and note its name and options."""
         if not isinstance(optimizer, Optimizer):
             given = getattr(optimizer, "__name__", type(optimizer).__name__)
             raise TypeError(
@@ -74,7 +80,10 @@ def _plain(value: Any) -> Any:
 
 
 def _calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
-    """Return hooks as they are called: "clip(norm=0.5), grokfast(alpha=0.98, ...)"."""
+    """Return hooks as they are called: "clip(norm=0.5), grokfast(alpha=0.98, ...)".
+
+    ``added`` has the name and the options of each hook.
+    """
     calls = []
     for name, options in added:
         shown = [f"{key}={reprlib.repr(value)}" for key, value in options.items()]
@@ -83,7 +92,11 @@ def _calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
 
 
 class _WithHooks(Optimizer):
-    """What the class of an optimizer with hooks adds to ``plain_class``."""
+    """The base class that an optimizer with hooks has in addition to its own.
+
+    ``plain_class`` is the optimizer's class without hooks, and ``step_hooks`` what
+    `_wrap_step` gave the optimizer.
+    """
 
     plain_class: type[Optimizer]
     step_hooks: Any
@@ -102,6 +115,7 @@ class _WithHooks(Optimizer):
         return super().state_dict() | {"hooks": [*self.step_hooks.added]}
 
     def load_state_dict(self, state_dict: Any) -> None:
+        """Load a state, with a warning if it was saved with other hooks."""
         own = self.step_hooks.added
         saved = state_dict.get("hooks", own)  # a plain optimizer's says nothing
         if saved != own:
@@ -115,14 +129,21 @@ class _WithHooks(Optimizer):
 
 @cache
 def _class_with_hooks(plain_class: type[Optimizer]) -> type[_WithHooks]:
+    """Return the subclass, of the same name, for optimizers with hooks."""
     bases = (_WithHooks, plain_class)
     return type(plain_class.__name__, bases, {"plain_class": plain_class})
 
 
 def _made_again(
-    plain_class: type[Optimizer], state: Any, added: Iterable[tuple[str, Any]]
+    plain_class: type[Optimizer],
+    state: dict[str, Any],
+    added: Iterable[tuple[str, dict[str, Any]]],
 ) -> Optimizer:
-    """Return an optimizer from what torch pickles of it, with its hooks."""
+    """Return an optimizer made of what torch pickles of it, with its hooks.
+
+    ``state`` is its ``__getstate__()``, and ``added`` has the name and the options of
+    each hook. Pickles name this function.
+    """
     optimizer = plain_class.__new__(plain_class)
     optimizer.__setstate__(state)
     for name, options in added:
@@ -136,12 +157,12 @@ def _attach(
     change: Callable[[Any, list[Tensor]], None] | None = None,
     repair: Callable[[Any], None] | None = None,
 ) -> Opt:
-    """Return the optimizer, which calls ``change`` before and ``repair`` after a step.
+    """Let an optimizer call ``change`` before a step and ``repair`` after it.
 
     A change is a function of the optimizer and its parameters that have a gradient; it
     may replace gradients and learning rates, which are restored afterwards, even if the
     step raises. A repair is a function of the optimizer that changes the weights.
-    Raises TypeError for LBFGS.
+    Returns the optimizer. Raises TypeError for LBFGS.
     """
     if not hasattr(optimizer, "step_hooks"):
         _wrap_step(optimizer)
@@ -153,7 +174,10 @@ def _attach(
 
 
 def _step_hooks(optimizer: Any) -> SimpleNamespace:
-    """Return what `_wrap_step` has given an optimizer."""
+    """Return the hooks that `_wrap_step` has given an optimizer.
+
+    They are an attribute that the type of an optimizer does not have.
+    """
     hooks: SimpleNamespace = optimizer.step_hooks
     return hooks
 
@@ -176,6 +200,7 @@ def _wrap_step(optimizer: Any) -> None:
     @torch.no_grad()
     @wraps(inner_step)
     def step(optimizer: Any, closure: Any = None, **options: Any) -> Any:
+        """Make a step of the optimizer's own, with the hooks before and after it."""
         with torch.enable_grad():
             hooks.loss = closure() if closure else None
         params = [p for group in optimizer.param_groups for p in group["params"]]
@@ -219,9 +244,10 @@ def _wrap_step(optimizer: Any) -> None:
 
 
 def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
-    """Whether the rates are 0 and all gradients are zeros.
+    """Return whether the rates are 0 and all gradients are zeros.
 
-    Rates of the book's own stacks and on a GPU are not looked at: a step would wait.
+    For the book's own stacks and for rates on a GPU the answer is False: to look at the
+    numbers, a step would have to wait for the device.
     """
     if "stacked" in optimizer.defaults:
         return False
@@ -232,15 +258,15 @@ def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
 
 
 @contextmanager
-def _taken_out(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
-    """Take what hooks keep out of the state, inside a with block.
+def _taken_out(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
+    """Take what hooks remember out of the optimizer's state, inside a with block.
 
-    The rules of torch begin with a parameter where its state is empty.
+    The rules of torch make the state of a parameter if it is empty, and only then.
     """
     kept = []
     for parameter in parameters:
         state = optimizer.state.get(parameter, {})
-        for name, _ in optimizer.step_hooks.added:
+        for name, _ in _step_hooks(optimizer).added:
             if name in state:
                 kept.append((parameter, name, state.pop(name)))
     try:
@@ -253,28 +279,29 @@ def _taken_out(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
 def _state(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
     """Return the state of a parameter, in which a hook keeps what it has to remember.
 
-    Every parameter then has a state, if an empty one: torch's distributed checkpoint
-    does not load one in which some lack it.
+    Every parameter then has a state, possibly an empty one: torch's distributed
+    checkpoint does not load a state in which some parameters are missing.
     """
     for group in optimizer.param_groups:
-        for one in group["params"]:
-            optimizer.state[one]  # a defaultdict, which makes an empty state
+        for each in group["params"]:
+            optimizer.state[each]  # a defaultdict, which makes an empty state
     return optimizer.state[parameter]
 
 
 def _wide(tensor: Tensor) -> torch.dtype:
-    """Return the dtype for sums over a tensor: its own, but float32 for half types."""
+    """Return the dtype for sums over a tensor: its own, or float32 for half types."""
     return torch.promote_types(tensor.dtype, torch.float32)
 
 
 def _is_stacked(optimizer: Optimizer) -> bool:
+    """Return whether the parameters of an optimizer are (members, ...)."""
     return bool(optimizer.defaults.get("stacked"))
 
 
 def _rows(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
-    """Return each tensor as (members, entries), with 1 row without a stack.
+    """Return each tensor as a matrix (members, entries), in the dtype for sums.
 
-    The dtype is the one for sums.
+    Without a stack the matrix has one row.
     """
     stacked = _is_stacked(optimizer)
     return [
@@ -284,25 +311,26 @@ def _rows(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
 
 
 def _inner(left: list[Tensor], right: list[Tensor], joint: bool) -> list[Tensor]:
-    """Return the inner product (rows, 1) of each pair of tensors (rows, entries).
+    """Return the inner product (members, 1) of each pair of tensors (members, entries).
 
-    If ``joint``, every item is the sum over all pairs instead.
+    With ``joint`` every item is the sum over all pairs instead.
     """
     products = [x.sum(dim=-1, keepdim=True) for x in torch._foreach_mul(left, right)]
     return [sum(products[1:], products[0])] * len(products) if joint else products
 
 
 def _length(matrix: Tensor) -> Tensor:
-    """Return the Frobenius norm of a matrix, (1, 1), or (members, 1, 1) of a stack."""
+    """Return the Frobenius norm of a matrix, (1, 1), in a stack (members, 1, 1)."""
     return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_wide(matrix))
 
 
 def _norm(
     tensors: list[Tensor], joint: bool, dtype: torch.dtype | None = None
 ) -> list[Tensor]:
-    """Return the L2 norm (rows, 1) of each tensor (rows, entries).
+    """Return the L2 norm (members, 1) of each tensor (members, entries).
 
-    If ``joint``, every item is the norm of all tensors together instead.
+    With ``joint`` every item is the norm of all tensors together instead. ``dtype`` is
+    that of the sums, by default the tensors' own.
     """
     norm = torch.linalg.vector_norm
     norms = [norm(x, dim=1, keepdim=True, dtype=dtype) for x in tensors]
@@ -310,7 +338,7 @@ def _norm(
 
 
 def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
-    """Return the norm of the whole gradient in float64, () or [members].
+    """Return the norm of the whole gradient in float64, (), or (members,) of a stack.
 
     It is in float32 on a device that has no float64.
     """
@@ -321,8 +349,8 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
     return norm if _is_stacked(optimizer) else norm[0]
 
 
-def _check_norm(norm: Any) -> None:
-    """Raise ValueError for a number that is not above 0, or is infinite."""
+def _check_norm(norm: float) -> None:
+    """Raise ValueError for a norm that is not above 0, or is infinite."""
     if isinstance(norm, float | int) and not 0 < norm < math.inf:
         raise ValueError(f"norm is a number above 0, not {norm!r}")
 
@@ -331,15 +359,17 @@ def _check_norm(norm: Any) -> None:
 def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -> Opt:
     """Remove from each gradient its part along the weights, in every step (⊥Grad).
 
-    ``rescale=True, scope="tensor"`` is the official code: every tensor is projected
-    against itself and gets back the norm of its raw gradient. ``rescale=False,
-    scope="global"`` is eq. 11-12 of the paper: one projection of the whole parameter
-    vector. A tensor of zeros, or of one number, is not projected; a gradient parallel
-    to the weights becomes rounding noise, which the rescaling amplifies.
+    ``rescale=True, scope="tensor"`` is the official code of Prieto et al. (2025): every
+    tensor is projected against itself and gets back the norm of its raw gradient.
+    ``rescale=False, scope="global"`` is eq. 11-12 of the paper: one projection of the
+    whole parameter vector. A tensor of zeros, or of one number, is not projected; a
+    gradient parallel to the weights becomes rounding noise, which the rescaling
+    amplifies.
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
     def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        """Replace each gradient by its projection."""
         weights = _rows(optimizer, parameters)
         grads = _rows(optimizer, gradients(parameters))
         products = _inner(weights, grads, joint)
@@ -365,17 +395,18 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
 def unit_steps(optimizer: Opt) -> Opt:
     """Divide the learning rate of each step by the norm of the full gradient.
 
-    Every step of gradient descent then has length lr (figure 9 of Prieto et al., after
-    Lyu & Li). The norm is taken over all parameter groups, in float64. Where it is 0,
-    the rate is 0; no rate exceeds the largest number of the weights' dtype. Rules of
-    torch round a rate to float16 where the weights are, a small one coarsely. Raises
-    UnknownName for an optimizer without a learning rate.
+    Every step of gradient descent then has length lr (Prieto et al. 2025, figure 9,
+    after Lyu and Li 2020). The norm is taken over all parameter groups, in float64.
+    Where it is 0, the rate is 0; no rate exceeds the largest number of the weights'
+    dtype. Rules of torch round a rate to float16 where the weights are, a small one
+    coarsely. Raises UnknownName for an optimizer without a learning rate.
     """
     if "lr" not in optimizer.param_groups[0]:
         name = type(optimizer).__name__
         raise UnknownName(f"{name} has no learning rate that could be divided")
 
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        """Divide the rate of each group by the norm of the gradient."""
         norm = _gradient_norm(optimizer, parameters)
         scale = torch.where(norm > 0, 1 / norm, 0.0)
         largest = min(torch.finfo(p.dtype).max for p in parameters)
@@ -389,14 +420,15 @@ def unit_steps(optimizer: Opt) -> Opt:
 
 @_hook
 def clip(optimizer: Opt, *, norm: float) -> Opt:
-    """Scale all gradients of a step by one factor, to a joint norm up to ``norm``."""
+    """Scale the gradients of a step by one factor, to a joint norm up to ``norm``."""
     _check_norm(norm)
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        """Scale the gradients, if their joint norm is above ``norm``."""
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
         # a factor may be too small for float16
         grads = [grad.to(_wide(grad)) for grad in gradients(parameters)]
-        scaled = torch._foreach_mul(grads, fitted(factor, grads))
+        scaled = torch._foreach_mul(grads, foreach_operand(factor, grads))
         for parameter, grad in zip(parameters, scaled, strict=True):
             parameter.grad = grad.to(parameter.dtype)
 
@@ -409,14 +441,15 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
 
         mu <- alpha mu + (1 - alpha) g,   g <- g + lamb mu     [Lee et al. 2024, EMA]
 
-    As in the official code mu begins as the first gradient of a parameter.
-    ``state[parameter]["grokfast"]`` is mu, so that a checkpoint saves it with the
-    moments. Raises ValueError for an alpha that is not in [0, 1).
+    As in the official code of Lee et al. (2024), mu begins as the first gradient of a
+    parameter. ``state[parameter]["grokfast"]`` is mu, so that a checkpoint saves it
+    with the moments. Raises ValueError for an alpha that is not in [0, 1).
     """
     if isinstance(alpha, float | int) and not 0 <= alpha < 1:
         raise ValueError(f"alpha is in [0, 1), not {alpha!r}")
 
     def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        """Update each moving average and add it to its gradient."""
         for parameter, grad in zip(parameters, gradients(parameters), strict=True):
             state = optimizer.state[parameter]
             if "grokfast" not in state:
@@ -434,12 +467,12 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
 
     For a head (classes, width) this removes W_G, the mean classifier of Liu et al.
     (2026), section B.3. The moments of the optimizer are not centred. Raises
-    UnknownName for a name that is no parameter's.
+    UnknownName for a name that no matrix of the optimizer has.
     """
     matrices = _named(optimizer, names)
 
     def centre(_optimizer: Optimizer) -> None:
-        for matrix in _trained(matrices):
+        for matrix in _with_gradient(matrices):
             matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_wide(matrix)))
 
     return _attach(optimizer, repair=centre)
@@ -458,7 +491,8 @@ def hold_norm(
     matrices = _named(optimizer, names)
 
     def hold(_optimizer: Optimizer) -> None:
-        trained = _trained(matrices)
+        """Scale the matrices that have a gradient."""
+        trained = _with_gradient(matrices)
         lengths = [_length(matrix) for matrix in trained]
         if total and lengths:
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
@@ -478,7 +512,7 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     matrices = _named(optimizer, names)
 
     def shorten(_optimizer: Optimizer) -> None:
-        for matrix in _trained(matrices):
+        for matrix in _with_gradient(matrices):
             length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
@@ -507,8 +541,9 @@ def replay_norm(
     ]
 
     def replay(optimizer: Optimizer) -> None:
+        """Scale each matrix to its recorded norm at this step."""
         for matrix, curve in zip(matrices, curves, strict=True):
-            if not _trained([matrix]):
+            if not _with_gradient([matrix]):
                 continue
             state = _state(optimizer, matrix)
             if "replay_norm" not in state:
@@ -551,15 +586,16 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     return _attach(optimizer, change=save, repair=lengthen)
 
 
-def _trained(matrices: list[Tensor]) -> list[Tensor]:
-    """Return those matrices that a step changes; the others are frozen."""
+def _with_gradient(matrices: list[Tensor]) -> list[Tensor]:
+    """Return those matrices that have a gradient; a step leaves the others."""
     return [matrix for matrix in matrices if matrix.grad is not None]
 
 
 def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
-    """Return the optimizer's parameters of these names.
+    """Return the optimizer's parameters of some names, in their order.
 
-    Raises UnknownName for a name that is no matrix's.
+    Raises UnknownName for a name that no matrix of the optimizer has, and if the
+    optimizer does not know the names of its parameters.
     """
     refuse_text("names", names)
     params_by_name: dict[str, Tensor] = {}
@@ -574,7 +610,9 @@ def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     for name in names:
         matrix = choose("parameter", name, params_by_name)
         if matrix.dim() < (3 if _is_stacked(optimizer) else 2):
-            raise UnknownName(f"parameter {name!r} is no matrix: {tuple(matrix.shape)}")
+            raise UnknownName(
+                f"parameter {name!r} is not a matrix: {tuple(matrix.shape)}"
+            )
         matrices.append(matrix)
     return matrices
 
@@ -589,7 +627,7 @@ def descend_from(
     optimizer's rule for good; each member of a stack switches at its own step (Liu et
     al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is the gradient as the
     hooks that were added before leave it. With a ``loss``, ``step`` needs a closure
-    that returns the loss, () or [members], else it raises TypeError.
+    that returns the loss, (), or (members,) of a stack, else it raises TypeError.
     ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
     ``descends`` (0 or 1) and the number of steps made, so that a checkpoint saves them.
     """
@@ -597,7 +635,8 @@ def descend_from(
     # each parameter with its value and its gradient before the step
     copies: list[tuple[Tensor, Tensor, Tensor]] = []
 
-    def save(optimizer: Any, parameters: list[Tensor]) -> None:
+    def save(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+        """Decide which members descend, and copy the weights before the step."""
         state = _state(optimizer, first)
         if "descend_from" not in state:
             members = first.shape[:1] if _is_stacked(optimizer) else ()
@@ -608,7 +647,7 @@ def descend_from(
         kept = state["descend_from"]
         descends, steps = kept["descends"], kept["step"]
         begins = (steps >= after).to(descends.device)
-        last_loss = optimizer.step_hooks.loss
+        last_loss = _step_hooks(optimizer).loss
         if last_loss is not None:
             is_low = torch.as_tensor(last_loss, device=descends.device) <= loss
             begins = begins & is_low
@@ -623,6 +662,7 @@ def descend_from(
         copies[:] = zip(parameters, before, gradients(parameters), strict=True)
 
     def replace(optimizer: Optimizer) -> None:
+        """Replace the step of the members that descend by one of descent."""
         descends = optimizer.state[first]["descend_from"]["descends"]
         for parameter, before, grad in copies:
             ones = (1,) * (before.dim() - descends.dim())

@@ -3,8 +3,12 @@
     AdamW: w <- (1 - lr wd) w - lr m_hat / (sqrt(v_hat) + eps)
     SGD:   buf <- momentum buf + g + wd w;  w <- w - lr buf
 
-In a stack of networks every parameter is [members, ...], and any hyperparameter but the
-betas may be a float64 tensor [members]. All that changes from step to step,
+The classes have torch's names, but not all of its defaults: weight decay is 0 unless
+given. ``params`` are parameters, pairs (name, parameter) or groups of them, as torch's
+optimizers take them.
+
+In a stack of networks every parameter is (members, ...), and any hyperparameter but the
+betas may be a float64 tensor (members,). All that changes from step to step,
 ``group["lr"]`` included, is in tensors that are updated in place, and a step never
 waits for the device. So a step can be captured as a CUDA graph and replayed.
 """
@@ -16,35 +20,51 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.optimizer import ParamsT
 from torch.utils._pytree import tree_map
 
 Number = float | Tensor
 
 
 class AdamW(torch.optim.AdamW):
-    """torch's AdamW, one tensor after the other; weight decay is 0 unless given."""
+    """torch's AdamW, one tensor after the other; weight decay is 0 unless given.
 
-    def __init__(self, params: Any, *, weight_decay: float = 0.0, **options: Any):
+    ``options`` are others of torch's. Raises ValueError for a decay that lengthens
+    weights.
+    """
+
+    def __init__(self, params: ParamsT, *, weight_decay: float = 0.0, **options: Any):
+        if options.get("lr", 0.0) * weight_decay > 2:
+            raise ValueError("lr * weight_decay is above 2, so weights grow: lower one")
         super().__init__(params, weight_decay=weight_decay, foreach=False, **options)
 
 
 class SGD(torch.optim.SGD):
-    """torch's SGD, with heavy-ball momentum and coupled weight decay."""
+    """torch's SGD, with heavy-ball momentum and coupled weight decay.
 
-    def __init__(self, params: Any, lr: float, **options: Any) -> None:
+    Both are 0 by default. ``options`` are others of torch's.
+    """
+
+    def __init__(self, params: ParamsT, lr: float, **options: Any):
         super().__init__(params, lr, foreach=False, **options)
 
 
 class Muon(Optimizer):
-    """torch's Muon for every matrix and ``AdamW`` for the rest, at one learning rate.
+    """torch's Muon for every matrix and this module's ``AdamW`` for the rest.
 
-    The step of a matrix is its averaged gradient with all singular values made about 1,
-    scaled so that learning rates of AdamW suit it (``match_rms_adamw``). There is no
-    weight decay. ``params`` are pairs (name, parameter). For one network on a CPU. Used
-    in the chapter Remedies.
+    Both have the same learning rate and no weight decay. The step of a matrix is its
+    averaged gradient with all singular values made about 1, scaled so that learning
+    rates of AdamW suit it (``match_rms_adamw``). ``params`` are pairs (name,
+    parameter). It is for one network on a CPU. Used in the chapter Remedies.
     """
 
-    def __init__(self, params: Any, lr: float, *, momentum: float = 0.95) -> None:
+    def __init__(
+        self,
+        params: Iterable[tuple[str, Tensor]],
+        lr: float,
+        *,
+        momentum: float = 0.95,
+    ):
         named = list(params)
         matrices = [(name, p) for name, p in named if p.dim() == 2]
         rest = [(name, p) for name, p in named if p.dim() != 2]
@@ -68,21 +88,21 @@ class Muon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Make one step of both rules and return the closure's loss, or None."""
+        """Make one step of both rules; return the closure's loss, or None."""
         with torch.enable_grad():
             loss = closure() if closure else None
         for rule, group in zip(self.rules, self.param_groups, strict=True):
-            # loading a checkpoint replaces both, so pass on the current ones
+            # loading a checkpoint replaces both state and groups
             rule.state, rule.param_groups = self.state, [group]
             rule.step()
         return loss
 
 
-def fitted(value: Number, tensors: list[Tensor]) -> Any:
-    """Return a number in the form that ``torch._foreach_*`` needs for these tensors.
+def foreach_operand(value: Number, tensors: list[Tensor]) -> Any:
+    """Return a number in the form that ``torch._foreach_*`` needs for some tensors.
 
     A float stays one, and a 0-dim tensor is cast to the tensors' dtype. A tensor
-    [members] becomes a list of one tensor [members, 1, ...] for each tensor.
+    (members,) becomes a list of one tensor (members, 1, ...) for each of the tensors.
     """
     if not isinstance(value, Tensor):
         return value
@@ -100,14 +120,15 @@ def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
 class Stack(Optimizer):
     """Base of the stacked rules, whose state lies in tensors updated in place.
 
-    ``stacked=False`` is for a single network whose step is to be captured.
+    ``stacked=False`` is for a single network whose step is to be captured; its tensors
+    have no axis of members. ``hyperparameters`` are those of ``numbers``.
     """
 
     numbers: dict[str, Any]  # the rule's hyperparameters with their defaults
 
     def __init__(
-        self, params: Any, *, stacked: bool = True, **hyperparameters: Any
-    ) -> None:
+        self, params: ParamsT, *, stacked: bool = True, **hyperparameters: Any
+    ):
         super().__init__(params, self.numbers | hyperparameters | {"stacked": stacked})
         for group in self.param_groups:
             rate = torch.as_tensor(group["lr"], dtype=torch.float64)
@@ -122,7 +143,10 @@ class Stack(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters with a gradient; return the closure's loss, or None."""
+        """Update all parameters with a gradient; return the closure's loss, or None.
+
+        Unlike in torch, the closure is called after the step.
+        """
         for group in self.param_groups:
             parameters = [p for p in group["params"] if p.grad is not None]
             if parameters:
@@ -144,7 +168,7 @@ class Stack(Optimizer):
 
 
 class StackedAdamW(Stack):
-    """``AdamW`` for a stack: the same rule up to rounding, in fewer passes.
+    """This module's ``AdamW`` for a stack: the same up to rounding, in fewer passes.
 
     With ``amsgrad`` it divides by the largest second moment so far.
     """
@@ -153,6 +177,7 @@ class StackedAdamW(Stack):
     numbers |= {"amsgrad": False}
 
     def _start(self, group: dict[str, Any]) -> None:
+        """Make the moments of a group's parameters, and their count of steps."""
         count = torch.zeros_like(group["lr"].sum())
         for p in group["params"]:
             names = ["exp_avg", "exp_avg_sq"]
@@ -162,6 +187,7 @@ class StackedAdamW(Stack):
             self.state[p] = {"step": count} | moments
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
+        """Make one step of the parameters of a group that have a gradient."""
         grads = gradients(parameters)
         m = [self.state[p]["exp_avg"] for p in parameters]
         v = [self.state[p]["exp_avg_sq"] for p in parameters]
@@ -175,7 +201,7 @@ class StackedAdamW(Stack):
         correction1 = 1 - beta1**step
         correction2 = (1 - beta2**step).sqrt()
         if isinstance(decay, Tensor) or decay != 0:
-            torch._foreach_mul_(parameters, fitted(1 - lr * decay, parameters))
+            torch._foreach_mul_(parameters, foreach_operand(1 - lr * decay, parameters))
         # m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one pass less
         if group["amsgrad"]:
             largest = [self.state[p]["max_exp_avg_sq"] for p in parameters]
@@ -183,34 +209,38 @@ class StackedAdamW(Stack):
             v = largest
         roots = list(torch._foreach_sqrt(v))
         # without alpha torch waits for a 0-dim tensor to read it as a float
-        torch._foreach_add_(roots, fitted(eps * correction2, roots), alpha=1)
-        moves = torch._foreach_mul(m, fitted(lr * correction2 / correction1, m))
+        torch._foreach_add_(roots, foreach_operand(eps * correction2, roots), alpha=1)
+        moves = torch._foreach_mul(
+            m, foreach_operand(lr * correction2 / correction1, m)
+        )
         torch._foreach_addcdiv_(parameters, moves, roots, value=-1)
 
 
 class StackedSGD(Stack):
-    """``SGD`` for a stack: the same rule up to rounding."""
+    """This module's ``SGD`` for a stack: the same rule up to rounding."""
 
     numbers = {"momentum": 0.0, "weight_decay": 0.0}
 
     def _start(self, group: dict[str, Any]) -> None:
+        """Make the momentum buffers of a group's parameters."""
         for p in group["params"]:
             self.state[p] = {"momentum_buffer": torch.zeros_like(p)}
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
+        """Make one step of the parameters of a group that have a gradient."""
         momentum, decay = group["momentum"], group["weight_decay"]
         direction = gradients(parameters)
         if isinstance(decay, Tensor):
-            decays = fitted(decay, parameters)
+            decays = foreach_operand(decay, parameters)
             direction = list(torch._foreach_addcmul(direction, parameters, decays))
         elif decay != 0:
             direction = list(torch._foreach_add(direction, parameters, alpha=decay))
         if isinstance(momentum, Tensor) or momentum != 0:
             buffers = [self.state[p]["momentum_buffer"] for p in parameters]
-            torch._foreach_mul_(buffers, fitted(momentum, buffers))
+            torch._foreach_mul_(buffers, foreach_operand(momentum, buffers))
             torch._foreach_add_(buffers, direction)
             direction = buffers
-        moves = torch._foreach_mul(direction, fitted(group["lr"], direction))
+        moves = torch._foreach_mul(direction, foreach_operand(group["lr"], direction))
         torch._foreach_sub_(parameters, moves)
 
 
@@ -219,10 +249,12 @@ STACKED: dict[type[Optimizer], type[Stack]] = {AdamW: StackedAdamW, SGD: Stacked
 
 
 @torch.no_grad()
-def spread(optimizer: Optimizer) -> list[Tensor]:
+def adam_divisors(optimizer: Optimizer) -> list[Tensor]:
     """Return AdamW's divisor sqrt(v_hat) + eps of every parameter, in float64.
 
-    The values are those of the last step.
+    ``optimizer`` is an ``AdamW`` or ``StackedAdamW``; the divisors are those of its
+    last step, in the order and the shapes of its parameters. Raises KeyError if it has
+    no second moments.
     """
     divisors = []
     for group in optimizer.param_groups:
@@ -232,6 +264,6 @@ def spread(optimizer: Optimizer) -> list[Tensor]:
             # the first exists with ``amsgrad`` only
             second = state.get("max_exp_avg_sq", state["exp_avg_sq"])
             root = second.double().sqrt() / correction
-            eps = fitted(group["eps"], [root])
+            eps = foreach_operand(group["eps"], [root])
             divisors.append(root + (eps[0] if isinstance(eps, list) else eps))
     return divisors
