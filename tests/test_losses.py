@@ -188,7 +188,6 @@ def test_a_repair_and_a_projection_put_back_what_a_collapse_took():
     assert repaired[0, 0] == -plain[0, 1:].sum()
     close(repaired.double(), of_rows(F.cross_entropy, WIDE), rtol=1e-6, atol=0)
     close(projected, plain - plain.mean(-1, keepdim=True))
-    assert 0 > projected[0, 0] > -plain[0].sum()
     value = losses.softmax_cross_entropy(*COLLAPSED, reduction="none")
     for name in ("projected", "repaired"):
         assert torch.equal(LOSSES[name](*COLLAPSED, reduction="none"), value)
