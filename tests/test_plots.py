@@ -351,7 +351,7 @@ def test_numbers_that_can_be_read_off_are_those_of_marks_and_words():
     axes.plot(range(61), range(300, 361))  # a curve: its end
     axes.scatter(range(61), range(500, 561))  # a cloud: nothing
     axes.set(xticks=[], yticks=[], title="1,200 runs")
-    assert picture.described(figure)["numbers"] == ["60", "360", "1200"]
+    assert picture.shown_content(figure)["numbers"] == ["60", "360", "1200"]
 
 
 def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
