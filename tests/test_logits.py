@@ -24,7 +24,6 @@ def test_accuracy_counts_rows():
         # of three sequences with two positions each
         stacked = logits.reshape(3, 2, 6), labels.reshape(3, 2)
         assert metrics.top_accuracy(*stacked, k=k) == share
-    assert metrics.top_accuracy(logits, labels, k=1) == metrics.accuracy(logits, labels)
 
 
 def test_collapse_starts_at_the_precision_times_log_two():
@@ -96,9 +95,6 @@ def test_collapse_and_class_sum_are_those_of_autograd():
             assert metrics.collapsed(*one) == (at_label[row] == 0)
             assert metrics.class_sum(*one) == slopes[row].double().sum()
         assert 0 < metrics.collapsed(logits, labels) < 1
-    # of a collapsed row the residual mass
-    mass = metrics.residual_mass(ahead(25.0, 97), LABEL).item()
-    assert metrics.class_sum(ahead(25.0, 97), LABEL) == pytest.approx(mass, rel=1e-6)
 
 
 def test_feature_alignment():

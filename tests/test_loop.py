@@ -48,7 +48,7 @@ ARMS = {
     "penalties": {"penalties": PENALTIES},
     "on activations": {"penalties": (RADIUS,), "schedule": Spec("warmup", over=10)},
     "kept in half precision": {"keep": (0, 7, 30), "keep_dtype": "float16"},
-    "early stop": {"stop": 0.02, "rarely": (30, ("norms",)), "keep": (30,)},
+    "early stop": {"stop": 0.1, "rarely": (30, ("norms",)), "keep": (30,)},
     "on after the stop": {"stop": 0.02, "after_stop": 4, "keep": (30,)},
     "everything observed": {"observables": ("core", "gradients", "alignment")},
     "rare observables": {"rarely": (7, ("norms", "update")), "log": 10},
@@ -69,9 +69,8 @@ ARMS = {
 }
 
 
-STACKED = {
-    name: how for name, how in ARMS.items() if not build.trains_alone(arm(**how))
-}
+ALONE = "dropout in batches", "a ResNet in batches, augmented"  # draw random numbers
+STACKED = {name: how for name, how in ARMS.items() if name not in ALONE}
 pytestmark = pytest.mark.usefixtures("tiny_data")
 
 
@@ -219,6 +218,7 @@ def test_resumed_and_with_unscaled_gradients_it_has_the_same_bits(
     name, tmp_path, monkeypatch
 ):
     members = [(arm(**ARMS[name]), 0)]
+    assert build.trains_alone(members[0][0]) == (name in ALONE)
     (whole,) = loop.train(members)
     (resumed,) = in_parts(members, tmp_path / "checkpoint")
     same(whole, resumed)

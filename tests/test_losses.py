@@ -124,8 +124,6 @@ def test_smoothing_is_torchs_also_in_a_stack(batch):
 def test_stablemax_is_softmax_of_the_log_transform(batch):
     logits, _ = batch
     close(losses.stablemax(logits), log_transform(logits).softmax(-1))
-    deep = losses.stablemax(logits.reshape(2, 4, 5))
-    close(deep.flatten(0, 1), losses.stablemax(logits))
 
 
 def test_every_dtype_is_kept_and_equal_logits_give_log_classes():
@@ -177,7 +175,8 @@ def test_a_simulated_collapse_and_its_controls_change_one_row_alone():
         assert torch.equal(LOSSES[name](*WIDE, reduction="none"), value)
     for gap, is_cut in ((24 * math.log(2) - 1e-6, False), (16.6356, True)):
         given = one_gap(gap, DOUBLE)
-        assert (grad(LOSSES["collapsed"])(*given)[0, 0] == 0) == is_cut
+        for name in ("collapsed", "unbalanced", "doubled"):
+            assert (grad(LOSSES[name])(*given).sum() > 1e-9) == is_cut
 
 
 def test_a_repair_and_a_projection_put_back_what_a_collapse_took():
@@ -189,7 +188,6 @@ def test_a_repair_and_a_projection_put_back_what_a_collapse_took():
     assert repaired[0, 0] == -plain[0, 1:].sum()
     close(repaired.double(), of_rows(F.cross_entropy, WIDE), rtol=1e-6, atol=0)
     close(projected, plain - plain.mean(-1, keepdim=True))
-    assert 0 > projected[0, 0] > -plain[0].sum()
     value = losses.softmax_cross_entropy(*COLLAPSED, reduction="none")
     for name in ("projected", "repaired"):
         assert torch.equal(LOSSES[name](*COLLAPSED, reduction="none"), value)

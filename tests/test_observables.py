@@ -19,14 +19,15 @@ FORMS = ("sr_train_norms_kept", "sr_train")
 
 
 def snapshot(seed=0):
-    """A step on two tensors; one weight is too large for its update to count."""
-    shapes = {"embedding": (6, 4), "output": (5, 6)}
+    """A step on three tensors; one weight is too large for its update to count."""
+    shapes = {"embedding": (6, 4), "hidden": (6, 4), "output": (5, 6)}
     before = {n: random(*s, seed=seed + k) for k, (n, s) in enumerate(shapes.items())}
     before["embedding"][0, 0] = 1e9
     grads = {name: random(*w.shape, seed=seed + 7) for name, w in before.items()}
     grads["output"][0] = 0
     params = {name: w - 0.01 * grads[name] for name, w in before.items()}
     logits, labels = 9 * random(20, 5, seed=seed + 2), torch.arange(20) % 5
+    logits[9, 4] = 60  # collapses
     losses = F.cross_entropy(logits, labels, reduction="none")
     attention = random(20, 2, 3, 3, seed=seed + 4).softmax(-1)
     taps = {"features": random(20, 6, seed=seed + 3), "attention.0": attention}
@@ -77,8 +78,8 @@ def test_columns_are_what_they_say():
         "weight_norm": flat(s.params.values()).norm(),
         "norm.output": head.norm(),
         "grad_norm": flat(s.grads.values()).norm(),
-        "zero_grad": 6 / 54,
-        "absorbed": 1 / 54,
+        "zero_grad": 6 / 78,
+        "absorbed": 1 / 78,
         "cos_grad": metrics.cosine(flat(s.before.values()), -flat(s.grads.values())),
         "cos_grad.output": metrics.cosine(s.before["output"], -s.grads["output"]),
         "cos_update.output": metrics.cosine(s.before["output"], steps["output"]),

@@ -199,10 +199,13 @@ def test_projection_is_orthogonal_and_rescaling_keeps_the_norm():
             torch.testing.assert_close(u, expected)
         assert all(p.grad is g for p, g in zip(params, raw, strict=True))
     # zero weights are not projected, parallel gradients vanish
-    zero, along = (nn.Parameter(torch.tensor(x)) for x in ([0.0, 0.0], [3.0, 4.0]))
+    rows = ([0.0, 0.0], [3.0, 4.0], [3.0, 4.0])
+    zero, along, aside = every = [nn.Parameter(torch.tensor(row)) for row in rows]
     zero.grad, along.grad = torch.tensor([1.0, 2.0]), torch.tensor([6.0, 8.0])
-    orthogonal(SGD([zero, along], lr=1.0)).step()
+    aside.grad = torch.tensor([1.0, 0.0])
+    orthogonal(SGD(every, lr=1.0)).step()
     assert zero.tolist() == [-1.0, -2.0] and along.tolist() == [3.0, 4.0]
+    assert aside.tolist() == pytest.approx([2.2, 4.6])
 
 
 def test_lengths_of_unit_steps_and_clipped_ones():
@@ -330,20 +333,22 @@ def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():
 
 
 def test_grokfast_against_hand_written_steps():
-    for build, given in ((SGD, {}), (StackedSGD, {"stacked": True})):
+    slower = {"alpha": 0.75}  # the default is 0.98
+    cases = (SGD, {}, {}, 0.98), (StackedSGD, {"stacked": True}, slower, 0.75)
+    for build, given, how, alpha in cases:
         w = nn.Parameter(float64s(2.0))
-        optimizer = grokfast(build([w], lr=0.1, **given), alpha=0.75, lamb=2.0)
+        optimizer = grokfast(build([w], lr=0.1, **given), **how)
         expected, slow = 2.0, None
         for k, g in enumerate((0.3, -0.2, 0.0, 1.0)):
             w.grad = float64s(g)
             optimizer.step()
-            slow = g if slow is None else 0.75 * slow + 0.25 * g
+            slow = g if slow is None else alpha * slow + (1 - alpha) * g
             expected -= 0.1 * (g + 2.0 * slow)
             assert w.item() == pytest.approx(expected, rel=1e-12)
             assert w.grad.item() == g
             if k == 1:
                 state = copy.deepcopy(optimizer.state_dict())
-                optimizer = grokfast(build([w], lr=0.1, **given), alpha=0.75, lamb=2.0)
+                optimizer = grokfast(build([w], lr=0.1, **given), **how)
                 optimizer.load_state_dict(state)
 
 

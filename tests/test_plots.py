@@ -114,7 +114,8 @@ def test_seeds_are_thin_their_median_thick_and_their_range_shaded():
     """A median takes three seeds: two, or one, have no middle."""
     axes = drawn(run(THREE), plots.curve, "test_accuracy", percent=True)
     *thin, thick = axes.lines
-    assert len(thin) == 3 and len(axes.collections) == 1
+    (shade,) = axes.collections
+    assert len(thin) == 3 and shade.get_linewidth() == 0
     assert all(line.get_linewidth() < thick.get_linewidth() for line in thin)
     assert thick.get_ydata() == pytest.approx([20, 30, 60])
     assert {line.get_color() for line in axes.lines} == {plots.ORANGE}
@@ -221,7 +222,7 @@ def labelled(ends, **options):
 
 def test_labels_stand_apart_within_the_panel_and_in_order():
     for ends in ([1, 1, 1], [0, 0.01, 0, 1], [0.5, 0.51, 0.9], [1], []):
-        axes = labelled(ends)
+        axes = labelled(ends, title=6 * "high\n")  # leaves them little room
         found = [text.get_window_extent() for text in axes.texts]
         assert len(found) == len(ends)
         for one, other in combinations(found, 2):
@@ -343,6 +344,14 @@ def test_the_picture_is_twice_as_sharp_as_it_is_large_closed_and_counted():
     assert data["text/plain"] == "figure: 3 panels, 2 lines"
     counts = {key: data[FIGURE_MIME][key] for key in ("axes", "lines", "patches")}
     assert counts == {"axes": 3, "lines": 2, "patches": 2}
+
+
+def test_numbers_that_can_be_read_off_are_those_of_marks_and_words():
+    figure, (axes,) = plots.panels(1)
+    axes.plot(range(61), range(300, 361))  # a curve: its end
+    axes.scatter(range(61), range(500, 561))  # a cloud: nothing
+    axes.set(xticks=[], yticks=[], title="1,200 runs")
+    assert picture.shown_content(figure)["numbers"] == ["60", "360", "1200"]
 
 
 def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():

@@ -60,6 +60,7 @@ def test_round_trip(two, path, tmp_path):
     told = records.recorded(two, tmp_path)["a|0"]
     assert about == told | {"uncommitted": about["commit"].endswith("+")}
     assert (about["epochs_per_second"], about["epochs"]) == (15.0, 30)
+    assert (about["commit"], about["source"]) == (project.commit(), project.source())
     a, b = two.arms
     renamed = experiment(dataclasses.replace(a, name="A|new"), b)
     assert [*records.load(renamed, tmp_path).members] == ["A|new|0", "b|0", "A|new|1"]

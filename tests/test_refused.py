@@ -22,19 +22,19 @@ SOFTMAX = "softmax_cross_entropy"
 SGD = Spec("sgd", lr=0.1)
 # What is given, and a part of the sentence that has to come.
 NUMBERS = [
-    ({"epochs": -3}, "epochs is -3: give a whole number from 0 on"),
+    ({"epochs": -1}, "epochs is -1: give a whole number from 0 on"),
     ({"epochs": 10**17}, "epochs is 100000000000000000: give at most 1,000,000,000"),
     ({"epochs": 10**9}, "log is 1: give intervals for 1,000,000 rows"),
     ({"epochs": "30"}, "epochs is '30': give a whole number"),
     ({"batch_size": 0}, "batch_size is 0: give a whole number from 1 on"),
     ({"batch_size": 2.5}, "batch_size is 2.5"),
-    ({"eval_batch": -2}, "eval_batch is -2"),
+    ({"eval_batch": 0}, "eval_batch is 0"),
     ({"after_stop": -1}, "after_stop is -1"),
     ({"log": 0}, "an interval of log is 0"),
     ({"log": ((10, 1), (30, -5))}, "an interval of log is -5"),
     ({"rarely": (0, ("norms",))}, "the interval of rarely is 0"),
     ({"keep": (-1,)}, "an epoch of keep is -1"),
-    ({"later_loss": (-2, Spec(SOFTMAX))}, "the epoch of later_loss is -2"),
+    ({"later_loss": (-1, Spec(SOFTMAX))}, "the epoch of later_loss is -1"),
     ({"alpha": float("nan")}, "alpha is nan: give a finite number"),
     ({"init_scale": float("inf")}, "init_scale is inf"),
     ({"stop": 99.0}, "stop is 99.0: give an accuracy, from above 0 to 1"),
