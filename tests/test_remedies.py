@@ -49,9 +49,9 @@ def test_the_rule_asks_for_the_grid_then_the_four_best_then_what_lies_beyond(tmp
         late = {"train_loss": 1.0, "train_accuracy": 1.0}
         rows = [
             {"epoch": epoch, "test_accuracy": float(k >= onset)} | late
-            for k, epoch in enumerate(arm.logged_epochs())
+            for k, epoch in enumerate(arm.logged_epochs()[: onset + 1])
         ]
-        info = device.describe("cpu")
+        info = device.describe("cpu") | {"members_together": 1}
         records.add(every, Result(arm, seed, rows, {}, 1.0, info, None), tmp_path)
 
     for k, point in enumerate(grid):
