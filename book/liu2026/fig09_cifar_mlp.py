@@ -164,7 +164,7 @@ tables.prose(f"""
   {told(base.last("head_norm") / base.at("head_norm", 0), "{:.1f}")} times its start.
 * **Nothing is gained on other images.** Test accuracy is the same when the training set is first fitted and at
   the end.
-* **With ten times as many images** it spikes as often: {told(found["images"][IMAGES[0]][1])} times in the same number of epochs, where 200 images have
+* **With ten times as many images** it spikes about as often: {told(found["images"][IMAGES[0]][1])} times in the same number of epochs, where 200 images have
   {told(count)}.
 """)
 
