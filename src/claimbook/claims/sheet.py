@@ -63,7 +63,7 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
             known = fields | {"each": name}
             texts: Any = {
                 key: getattr(row, key).format("{}", **known)  # its value comes later
-                for key in ("tested", "reads", "never")
+                for key in ("tested", "reads", "never", "zero")
             }
             sheet.add(replace(row, id=f"{row.id} {name}".strip(), **texts), basis)
     return sheet
