@@ -107,8 +107,10 @@ def test_a_claim_is_judged_by_seed_and_no_stronger_than_its_weakest_record(recor
 
 def test_bounds_median_and_range_in_words(record):
     """Each bound at a value: two include it, two do not; infinity is beyond all."""
-    assert [words(value) for value in (NEVER, claims.median({}))] == [
+    medians = [claims.median(values) for values in ({}, {0: 2.0, 1: 0.0, 2: math.nan})]
+    assert [words(value) for value in (NEVER, *medians)] == [
         "never",
+        "no value",
         "no value",
     ]
     run = Run(record, "plain")

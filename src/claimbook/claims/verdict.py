@@ -357,13 +357,14 @@ def _few(run: Run) -> str:
 
 
 def median(values: BySeed) -> float:
-    """Return the median over seeds, or NaN without any.
+    """Return the median over seeds: NaN without any, or if a value is NaN.
 
     Of two middle values it is the lower one, so that it is always the value of a seed.
     """
-    if not len(values):
+    numbers = [value for _, value in values.items()]
+    if not numbers or any(math.isnan(number) for number in numbers):
         return math.nan
-    return statistics.median_low([value for _, value in values.items()])
+    return statistics.median_low(numbers)
 
 
 def outcome(verdict: str) -> str:
