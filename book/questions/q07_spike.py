@@ -126,7 +126,9 @@ sheet = claims.read(page.name, {})
 sheet.box(f"""In Liu et al.'s MLPs, mostly a gradient that rounding damages.
 When float32 rounds a loss to zero, two things go wrong: the correct class gets no
 gradient, and the gradients of all classes no longer sum to zero. Liu et al. blame the
-broken sum. On images, at a learning rate of 0.001, spikes come without it too. With the
+broken sum.
+
+On images, at a learning rate of 0.001, spikes come without it too. With the
 sum restored the wide MLP still has {usual[WIDE, ZERO]:.0f} loss spikes in
 {runs[WIDE, ZERO].settings.epochs:,} epochs, where float32 has {usual[WIDE, BASE]:.0f}
 (medians), but none after epoch {max(ends[ZERO]):,}; the narrow one has
@@ -134,7 +136,9 @@ sum restored the wide MLP still has {usual[WIDE, ZERO]:.0f} loss spikes in
 float64 loss that damages mainly the sum there are {usual[WIDE, BROKEN]:.0f} and
 {usual[NARROW, BROKEN]:.0f}. They seem to go through the mean of the class weights: with
 this mean subtracted the wide MLP ({len(meanless)} runs) has none, and the narrow one
-none in most runs. But if nothing is damaged except the sum, the narrow one spikes with
+none in most runs.
+
+But if nothing is damaged except the sum, the narrow one spikes with
 the mean subtracted too; the wide one was not run so. Just before a spike of the narrow
 one in float32 the curvature exceeds what Adam's steps can bear, in all {len(lead)} runs
 whose spike followed a collapse; no other network was followed step by step.""")
