@@ -402,7 +402,7 @@ late = (onset(large) - mean) / deviation
 tables.prose(f"""
 No rival passes. Of the eight other cells, {most_agreeing("decay 1")} at most agree with a decay of 1, {most_agreeing("decay 1 and penalty")} with
 the penalty as well, {most_agreeing("pull 0.5")} with the pull to zero and {most_agreeing("coupled L2")} with L2 in the loss. So none of the four is
-the experiment behind Table 6, at least at this width and in {len(agreement("decay 1")[1])} run of each. They miss it in one way: with 60 % of
+the experiment behind Table 6, at least at this width (runs of each: {len(agreement("decay 1")[1])}). They miss it in one way: with 60 % of
 the pairs the printed epoch hardly depends on the modulus ({CELLS[97, 0.6]:,}, {CELLS[137, 0.6]:,}, {CELLS[211, 0.6]:,}), and ours falls to less
 than half, with a decay of 1 to {told(rival_run("decay 1", (211, 0.6)).onset())}. At the paper's width, {width(large)}, a decay of 1 with the
 penalty misses even the first cell, by {told(late, "{:.0f}")} of the printed deviations.

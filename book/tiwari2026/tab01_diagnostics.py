@@ -201,7 +201,7 @@ generalised, and with the paper's own decay ours do not with the penalty, so tha
 
 With a weight decay of 1, a thousand times that of the paper, MLPs of its width generalise with the penalty and without it,
 in {len(strong_push.seeds)} runs each. When they end, the two are about equally flat: where the paper's ratio is {printed_lead(flat):.0f}, ours is
-{late[flat]:.1f}. The other three quantities of the figure go against the paper there: with the penalty the largest singular value is
+{late[flat]:.1f}. The last three quantities of the figure go against the paper there: with the penalty the largest singular value is
 larger, and rank and largest Fourier mode are smaller.""",
     runs=[strong, strong_push],
 )
