@@ -280,13 +280,16 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     recipe = "d · m · l · o · 500 epochs"
     badge = "holds in 3 of 3 runs: “it is so”."
     others = "Of the 4 claims of this page 3 hold, 1 holds in some runs only"
-    size = "The paper's network, data and length of training"
+    size = "Nothing is smaller or shorter than in the paper; what it leaves open is our choice"
     told = ["The paper says <so>.", badge, size, others, recipe]
     assert box.text.splitlines() == told
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
     for run in list(sheet.runs):  # of a smaller network it says what is smaller
         run.record.experiment = replace(run.record.experiment, reduced="width 8")
     assert "Less than the paper's: width 8" in sheet.box().text
+    # the answer may be about other runs than the main row, then the box tells no size
+    text = sheet.box(runs=[Run(run.record, "x")]).text
+    assert "width 8" not in text and recipe in text
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(is_run=False), None)

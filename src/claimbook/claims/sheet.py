@@ -3,14 +3,14 @@
 import builtins
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any, NamedTuple
 
 from pandas import Series
 
-from claimbook import change, evidence, tables
+from claimbook import change, evidence, project, tables
 from claimbook.claims import verdict
 from claimbook.claims.verdict import (
     YES_OR_NO,
@@ -29,6 +29,11 @@ from claimbook.tables import Cell, Html, fold, folded, grid, line
 HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
 MEASURED_HEAD = ("Measured", "Here (median)", "Range", "n")
 RERUN = "A rerun: the verdicts below are those of its own runs."
+# what a box says of networks that are not reduced
+WHOLE = (
+    "Nothing is smaller or shorter than in the paper; what it leaves open is our choice"
+)
+OURS = "Task, network and length of training are our choice"
 SEEDS = re.compile(r"(, )?(up to )?(one|two|three) seeds? of \w+$")
 SEVERAL = 3  # sizes of networks that one line cannot describe together
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
@@ -163,39 +168,31 @@ class Sheet(list[Claim]):
             return f"yes in {by_seed.sum():.0f} of {len(by_seed)}"
         return evidence.told(by_seed, show or row.show)
 
-    def box(self, answer: str = "") -> Html:
+    def box(self, answer: str = "", runs: Sequence[Run] = ()) -> Html:
         """Return the box at the top of a page.
 
         It has the ``answer`` of the page in plain words, whose paragraphs an empty line
         parts; the paper's words that the main row judges, with verdict, number of runs
         and what decides it; the size of the networks; the number of other claims by
-        verdict; what was trained; and the terms that the answer does not explain.
+        verdict; what was trained; and the terms that the answer does not explain. What
+        was trained is that of ``runs``, which the answer is about, by default those of
+        the main row. The size is then left out.
         """
         if tables.is_rerun():
             answer = RERUN
             if change.in_use:
                 answer = f"With {change.in_use}, under the book's names. {RERUN}"
         main = self._main()
-        # of the runs of the main row; the size is "" for that of the paper
-        labels_by_size: dict[str, list[str]] = {}
-        for run in self.own:
-            labels = labels_by_size.setdefault(self._size(run), [])
-            labels.append(run.label or run.arm)
-        marks = [  # lines below the judgement
-            f"Less than the paper's{_owners(labels, labels_by_size)}: {size}"
-            for size, labels in labels_by_size.items()
-            if size
-        ]
-        is_whole = labels_by_size.keys() == {""} and not change.in_use
-        if main and not main.exact and is_whole:
-            marks = ["The paper's network, data and length of training"]
+        marks = [] if runs else self._size_marks(main)  # lines below the judgement
+        runs = runs or self.own
         parts = [line(text, kind="answer") for text in answer.split("\n\n")]
         if main:  # neither a question nor measurements of ours alone
             parts.append(line(_badge(main), f" {_judgement(main)}", kind="judged"))
             if fare := _fare(self._shown()):
                 marks.append(fare)
         parts += [line(mark, kind="marks") for mark in marks]
-        arms = [run.settings for run in self.own if len(labels_by_size) < SEVERAL]
+        sizes = {self._size(run) for run in runs}
+        arms = [run.settings for run in runs if len(sizes) < SEVERAL]
         if recipe := tables.recipe(arms):
             parts.append(line(recipe, kind="recipe"))
         explained = f"{answer} {main.says if main else ''}"
@@ -205,6 +202,23 @@ class Sheet(list[Claim]):
         html = "".join(part.html for part in parts)
         text = "\n".join(part.text for part in parts if part.text)
         return Html(f"<div class='verdict-box'>{html}</div>", text)
+
+    def _size_marks(self, main: Claim | None) -> list[str]:
+        """Return what the box says of the size of the main row's networks."""
+        # the size is "" for that of the paper
+        labels_by_size: dict[str, list[str]] = {}
+        for run in self.own:
+            labels = labels_by_size.setdefault(self._size(run), [])
+            labels.append(run.label or run.arm)
+        is_whole = labels_by_size.keys() == {""} and not change.in_use
+        if main and not main.exact and is_whole:
+            chapters = {run.record.name.partition("/")[0] for run in self.own}
+            return [WHOLE if chapters & project.part("papers").keys() else OURS]
+        return [
+            f"Less than the paper's{_owners(labels, labels_by_size)}: {size}"
+            for size, labels in labels_by_size.items()
+            if size
+        ]
 
     def closing(self, *records: Record) -> Html:
         """Return the end of a page: its claims, then folded what was trained and read.
