@@ -280,7 +280,8 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     recipe = "d · m · l · o · 500 epochs"
     badge = "holds in 3 of 3 runs: “it is so”."
     others = "Of the 4 claims of this page 3 hold, 1 holds in some runs only"
-    size = "Nothing is smaller or shorter than in the paper; what it leaves open is our choice"
+    size = "Nothing is smaller or shorter than in the paper; "
+    size += "what it leaves open is our choice"
     told = ["The paper says <so>.", badge, size, others, recipe]
     assert box.text.splitlines() == told
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html

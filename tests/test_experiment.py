@@ -95,7 +95,9 @@ def test_every_smoke_test_is_tiny_and_keeps_the_classes_of_its_modulus():
 
 def test_rows_have_what_all_share_unless_they_say_otherwise():
     softmax, exact = Spec("softmax_cross_entropy"), Spec("exact_cross_entropy")
-    registry = Registry("new", seeds=(5, 6, 7), count=Size(3, 1), loss=softmax, log=10)
+    registry = Registry(
+        "new", seeds=(5, 6, 7), seed_count=Size(3, 1), loss=softmax, log=10
+    )
 
     @registry.section
     def figures():

@@ -398,7 +398,9 @@ def test_the_records_of_the_book_are_whole_of_today_and_in_the_index(
     assert len(whole) > 1000  # each read, so that its key is that of its settings
     assert records.stale(every) == []
     assert (BOOKS / records.INDEX).read_text() == records.index(every)
-    assert (BOOKS / records.EXPERIMENTS).read_text() == records.plans(every)
+    assert (BOOKS / records.EXPERIMENTS).read_text() == records.experiments_as_lines(
+        every
+    )
 
 
 def described(table, cell):

@@ -27,7 +27,7 @@ from claimbook.claims import verdict
 from claimbook.claims.verdict import BOUNDS, digest
 from claimbook.errors import BookError, PageError
 from claimbook.project import FIGURE_MIME, home, records_folder
-from claimbook.records import EXPERIMENTS, Record, plans
+from claimbook.records import EXPERIMENTS, Record, experiments_as_lines
 
 LARGEST = 610_000  # bytes of an executed page
 TEST = ("tested", *BOUNDS)  # of a row, what a result must not change
@@ -74,7 +74,7 @@ def _unwritten() -> Iterator[str]:
         return
     table = records_folder() / EXPERIMENTS
     text = table.read_bytes() if table.is_file() else b""
-    if text != plans(papers.every()).encode():
+    if text != experiments_as_lines(papers.every()).encode():
         place = notebooks.place(table)
         yield f"{place} is of other experiments: run 'python -m book index'"
 
@@ -407,7 +407,7 @@ def _unmade(found: Record) -> dict[str, set[str]]:
     for arm, part in rows.groupby("arm", observed=True):
         stems = {one.partition(".")[0] for one in part.columns[part.notna().any()]}
         settings = found.experiment.arm(str(arm))
-        asked = (*settings.observables, *(settings.rarely or (0, ()))[1])
+        asked = (*settings.observables, *settings.rare_observables)
         names.observables()  # registers them
         made = observing.stems(asked)
         gone = stems - made - {"arm", "seed", "epoch"}

@@ -130,7 +130,7 @@ for panel, run, letter in zip(panels, (ortho, stable, softmax), "abc", strict=Tr
         mine = points[(points.panel == letter) & (points.quantity == TEST)]
         plots.paper(panel, mine.epoch, 100 * mine.value, label="", color=color)
     panel.set_ylabel("accuracy (%)" if letter == "a" else "")
-plots.curve(panels[0], faster_rate, TEST, percent=True, seeds=False, label="")
+plots.curve(panels[0], faster_rate, TEST, percent=True, each_seed=False, label="")
 panels[0].set_xlim(0, ortho.settings.epochs)
 panels[0].text(295, 8, "learning rate 0.05", color=plots.GREY, ha="right")
 panels[0].text(295, 80, "learning\nrate 0.01", color=ortho.color, ha="right")
@@ -250,7 +250,7 @@ tables.grid(
 #| fold: "Code: draw the control"
 figure, (first, middle, right) = plots.panels(3, height=3.7)
 for run in (ortho, ortho_free, arrow):
-    plots.accuracy(first, run, seeds=False, color=ink[run.label])
+    plots.accuracy(first, run, each_seed=False, color=ink[run.label])
 dashes = {slow: "-."}
 for run in (stable_small, fast_softmax, slow, fast):
     name = run.label if run is slow else ""

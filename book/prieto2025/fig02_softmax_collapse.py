@@ -164,7 +164,7 @@ figure, axes = plots.panels(3, height=3.6, sharey=True)
 draw = {"color": plots.BLACK, "linestyle": plots.DASHED, "label": "training accuracy"}
 for size, panel in zip(SIZES, axes, strict=True):
     plots.curve(
-        panel, gpu[size][1], "train_accuracy", percent=True, seeds=False, **draw
+        panel, gpu[size][1], "train_accuracy", percent=True, each_seed=False, **draw
     )
     for run in gpu[size]:
         their_epoch, share = their_lines.loc[run.arm]
@@ -221,7 +221,7 @@ tables.prose(f"""
 figure, axes = plots.panels(3, height=3.0, sharey=True)
 for size, panel in zip(SIZES, axes, strict=True):
     for run in gpu[size]:
-        plots.curve(panel, run, f"collapse_{run.label}", percent=True, seeds=False)
+        plots.curve(panel, run, f"collapse_{run.label}", percent=True, each_seed=False)
     level = 100 * their_lines.loc[gpu[size][1].arm, "value"]
     panel.axhline(level, color=plots.BLACK, ls="--", lw=1)
     panel.set(xlabel="epoch", ylim=(-3, 103))

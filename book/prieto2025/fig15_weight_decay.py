@@ -153,7 +153,7 @@ def draw(panel, rate):
     """Test accuracy at a learning rate, with every decay and with ⊥AdamW."""
     for strength in STRENGTHS:
         shown = strength == "8"
-        plots.curve(panel, decays[rate, strength], TEST, percent=True, seeds=shown)
+        plots.curve(panel, decays[rate, strength], TEST, percent=True, each_seed=shown)
     plots.curve(panel, perp[rate], TEST, percent=True, linestyle="-.")
     first, last = (100, 5000) if rate == "0.001" else (30, 1000)
     ticks = [at for at in (30, 100, 300, 1000, 3000) if first <= at <= last]

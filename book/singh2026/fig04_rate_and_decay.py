@@ -243,7 +243,7 @@ tables.grid(
 figure, panels = plots.panels(2, height=3.3, sharey=True)
 for axes, runs in zip(panels, (by_rate, by_decay), strict=True):
     for run in runs.values():
-        plots.curve(axes, run, "update_norm", seeds=False)
+        plots.curve(axes, run, "update_norm", each_seed=False)
         pull = (share(run) * run.series("weight_norm")).loc[1:].median(axis=1)
         axes.plot(pull.index, pull, color=run.color, ls=":", lw=1.3)
     axes.set(xscale="log", yscale="log", xlabel="epoch")

@@ -214,7 +214,7 @@ tables.grid(head, rows)
 figure, panels = plots.panels(2, height=3.0, sharey=True)
 for axes, runs in zip(panels, rules.values(), strict=True):
     for run in runs.values():
-        plots.curve(axes, run, "update_norm", seeds=False)
+        plots.curve(axes, run, "update_norm", each_seed=False)
     axes.set(xscale="log", yscale="log", xlabel="epoch")
 panels[0].set(ylabel="length of the update")
 panels[0].legend(loc="lower left")

@@ -253,7 +253,7 @@ for run in runs:
     plots.curve(axes[0], run, "weight_norm")
     plots.curve(axes[1], run, "mean_logit_norm", label="")
     plots.curve(axes[2], run, "shared_direction.pre.0", label="")
-    below = {"label": "", "linestyle": plots.DASHED, "seeds": False}
+    below = {"label": "", "linestyle": plots.DASHED, "each_seed": False}
     plots.curve(axes[2], run, "shared_direction.pre.1", **below)
 for panel, name in zip(
     axes, ("weight norm", "logit norm", "shared share"), strict=True

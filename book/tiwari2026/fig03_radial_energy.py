@@ -115,7 +115,7 @@ ticks, place = [0, 100, 1000], {"ha": "left", "fontsize": 9}
 for panel, kind in zip(axes, ("total", "loss"), strict=True):
     for run in (push,) if kind == "total" else (push, free):
         for n, dash in zip(layers, ("-", plots.DASHED), strict=True):
-            style = {"linestyle": dash, "seeds": False, "label": ""}
+            style = {"linestyle": dash, "each_seed": False, "label": ""}
             plots.curve(panel, run, energy(n, kind), **style)
     panel.axhline(1, color=plots.GREY, ls="--", lw=1)
     panel.text(8000, 0.88, "chance", color=plots.GREY, ha="right", va="top", fontsize=9)
