@@ -26,7 +26,7 @@ from claimbook import evidence, names, observing, papers, tables
 from claimbook.claims import verdict
 from claimbook.claims.verdict import BOUNDS, digest
 from claimbook.errors import BookError, PageError
-from claimbook.project import FIGURE_MIME, home, records_folder
+from claimbook.project import FIGURE_MIME, home, read_text, records_folder
 from claimbook.records import EXPERIMENTS, Record, experiments_as_lines
 
 LARGEST = 610_000  # bytes of an executed page
@@ -56,7 +56,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
             found.append(str(error))
     if not page_ids:
         whole = (*summaries.faults(), *summaries.landing_faults(), *_unwritten())
-        whole += tuple(teaching.faults())
+        whole += (*teaching.faults(), *_unreadable())
         found += [f"{fault}." for fault in whole]
     if readable:
         found += [f"The function {fault}." for fault in _functions(readable)]
@@ -77,6 +77,16 @@ def _unwritten() -> Iterator[str]:
     if text != experiments_as_lines(papers.every()).encode():
         place = notebooks.place(table)
         yield f"{place} is of other experiments: run 'python -m book index'"
+
+
+def _unreadable() -> Iterator[str]:
+    """Texts in Markdown that are not UTF-8, or in which git left a conflict."""
+    texts = home().glob("book/**/*.md")
+    for path in sorted(path for path in texts if "generated" not in path.parts):
+        try:
+            read_text(path)
+        except BookError as error:
+            yield str(error).removesuffix(".")
 
 
 def chapters() -> list[str]:

@@ -76,6 +76,12 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
             raise record_error(
                 side, f"is not the {kind} that {path.name} was kept with"
             )
+        if kind == "trace":
+            with _readable(side):
+                count = pq.read_metadata(side).num_rows
+            if count != meta["epochs"]:
+                problem = f"has {count} losses for {meta['epochs']} steps"
+                raise record_error(side, problem)
     return rows, meta
 
 
