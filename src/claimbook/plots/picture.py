@@ -328,9 +328,9 @@ def _words(text: Text) -> list[Any]:
 
 
 def _points(axes: Axes, points: Any) -> list[list[str]]:
-    """Return all x and all y of points (N, 2), each in `_digits`.
+    """Return [x, y] of points (N, 2), each a list of strings as `_digits` writes it.
 
-    Tiny values count on every axis that is not linear.
+    On a linear axis values below 1e-9 of the largest become 0, on others none does.
     """
     scales = axes.get_xscale(), axes.get_yscale()
     pairs = zip(np.reshape(points, (-1, 2)).T, scales, strict=True)

@@ -653,10 +653,13 @@ def descend_from(
     From that step on, but not before ``after`` steps, w <- w - lr g replaces the
     optimizer's rule for good; each member of a stack switches at its own step (Liu et
     al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is the gradient as the
-    hooks that were added before leave it. With a ``loss``, ``step`` needs a closure
+    hooks that were added before leave it; there is no weight decay. Hooks that change
+    weights after the step are to be added after this one, which undoes those added
+    before. With a ``loss``, ``step`` needs a closure
     that returns the loss, (), or (members,) of a stack, else it raises TypeError.
     ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
-    ``descends`` (0 or 1) and the number of steps made, so that a checkpoint saves them.
+    ``descends`` (0 or 1) and the ``step``, the number of steps made, so that a
+    checkpoint saves them.
     """
     first = optimizer.param_groups[0]["params"][0]
     copies: list[_Before] = []
