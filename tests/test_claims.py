@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from pandas import Series
 
-from claimbook import claims, evidence, project, tables
+from claimbook import change, claims, evidence, project, tables
 from claimbook.claims.verdict import (
     Claim,
     css_classes,
@@ -181,6 +181,27 @@ def test_a_rerun_of_some_arms_judges_no_row_that_rests_on_others(record, monkeyp
     monkeypatch.setattr(project, "is_retrained", True)
     assert judged((runs, share), above=0).verdict == "not run"
     assert judged((runs[:1], share), above=0).verdict.startswith("holds")
+    sheet = claims.Sheet("p/fig1")
+    sheet.add(row(above=0, main=True), (runs[:1], share))
+    of_book = "The paper's network, data and length of training"
+    told = "A rerun: the verdicts below are those of its own runs."
+    assert sheet.box("So.").text.startswith(told) and of_book in sheet.box().text
+    monkeypatch.setattr(change, "in_use", change.read("optimizer.lr=0.02"))
+    box = sheet.box("So.").text
+    assert box.startswith(f"With optimizer.lr = 0.02, under the book's names. {told}")
+    assert of_book not in box
+
+
+def test_a_page_of_measurements_alone_judges_no_paper(record):
+    sheet = claims.Sheet("prieto2025/figx")
+    sheet.add(row(says="", where="", main=True), (Run(record, "plain"), THREE))
+    closing = sheet.closing()
+    carried = closing.beside[claims.MIME]
+    assert (carried["verdict"], carried["scale"]) == ("not judged", "paper")
+    assert "Beyond the paper: 1 measurement of ours" in closing.html
+    assert "Tests registered" not in closing.html
+    told = ["So.", "d · m · l · o · 500 epochs"]
+    assert sheet.box("So.").text.splitlines() == told
 
 
 def test_what_nobody_ran_is_not_what_no_run_can_test(record):
@@ -272,6 +293,9 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     assert told[1] == (
         "Of the 2 claims of this page 1 holds in some runs only, 1 is not run"
     )
+    only = claims.Sheet("p/tab1")
+    only.add(row(exact=True, main=True), ("0", 1, 1))
+    assert only.box().text == "holds in the only case: “it is so”."
     exact.add(row(is_run=False, main=True), None)  # a page has one main claim
     with pytest.raises(ValueError, match="too many"):
         exact.box()

@@ -14,7 +14,7 @@ import torch
 from helpers import arm, experiment
 from recorded import contents, result
 
-from claimbook import cli, papers, project, records
+from claimbook import __version__, cli, papers, project, records
 from claimbook.__main__ import main
 from claimbook.engine import pool
 from claimbook.experiment import Spec
@@ -64,6 +64,7 @@ RUN = ("run", NAME, "--scale", "smoke", "--processes", 0)
 
 
 def test_run_list_status(grokbook, known, monkeypatch):
+    assert grokbook("--version") == (0, f"{__version__}\n", "")
     known(experiment(arm("a"), arm("b")))
     code, out, err = grokbook("list", NAME, "--scale", "smoke")
     assert (code, err) == (0, "") and "no estimate" in out
@@ -103,6 +104,9 @@ def test_time_budget(grokbook, known):
         assert (code, err.count("\n")) == (75, 1)
         assert f"{done} members in" in out and f"time is up before {told}" in err
         assert grokbook(*RUN, "--arms", "a")[0] == 0
+    late = "time is up before 2 of 2 members: name these with --arms and --seeds"
+    again = grokbook(*RUN, "--replace", "--time-budget", 1e-6)
+    assert again[0] == 75 and late in again[2]
 
 
 def test_wrong_calls(grokbook, tmp_path):

@@ -84,6 +84,7 @@ def test_a_page_tells_what_it_read(store):
     page.record("fig04left", arms=iter(["addition"]))  # the same once more
     evidence.record(LEFT, scale="laptop")
     assert not page.record(scale="paper")
+    assert page.record("singh2026/fig02").name == "singh2026/fig02"
     assert [one["asked"] for one in evidence.read()] == ["best", "laptop"]
     evidence.read().clear()
     assert len(evidence.read()) == 2  # the list itself is not given away
@@ -97,9 +98,15 @@ def test_a_record_in_the_making_is_passed_over(store):
         asked = ((), both, ("addition",), absent)
         return [evidence.record(LEFT, arms=a).scale for a in asked]
 
+    def of_book(scale):
+        return reading._of_book(papers.get(LEFT, scale), both)
+
+    assert of_book("smoke") is None
     store("paper", "addition")
     assert scales() == ["paper"] * 4  # nothing to fall back to
     store("laptop", *both)
+    found = [(one.scale, len(one)) for one in map(of_book, ("smoke", "laptop"))]
+    assert found == [("paper", 1), ("laptop", 2)]
     assert scales() == ["paper", "laptop", "paper", "paper"]
     store("paper", "product")
     assert scales() == ["paper"] * 4
@@ -204,8 +211,9 @@ def test_a_rerun_with_another_setting_has_the_books_runs_behind_its_own(
     assert m.of_book.seeds == papers.record("singh2026/fig02").seeds("M")
     assert m.of_book.record.scale == "paper" and m.of_book.of_book is None
     assert a.of_book is None  # it was not changed
-    plain = papers.get("singh2026/fig02", "smoke")  # as another rerun trains it
-    assert {*records.load(plain, reruns).members} == {"A*|456", "A*|789"}
+    monkeypatch.setattr(change, "in_use", None)  # as another rerun trains it
+    found = page.record(reads=["A*"])
+    assert {*found.members} == {"A*|456", "A*|789"} and found.book is None
 
 
 def test_a_page_that_trains_anew_makes_a_rerun_of_its_own_process_alone():

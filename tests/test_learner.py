@@ -5,6 +5,7 @@ import json
 import runpy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -187,6 +188,20 @@ def test_a_step_that_cannot_be_captured_goes_on_and_says_why_once(monkeypatch):
         error = failed
         with pytest.raises(torch.OutOfMemoryError):
             warm()()
+
+
+def test_a_captured_step_is_replayed_and_gives_the_tensors_of_its_capture(monkeypatch):
+    replayed, calls = [], iter(range(99))
+    graph = SimpleNamespace(replay=lambda: replayed.append(1))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: graph)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: None)
+    monkeypatch.setattr(torch.cuda, "graph", lambda *_, **__: contextlib.nullcontext())
+    captured = device.Captured(lambda: next(calls), "cuda")
+    found = [captured() for _ in range(device.WARM + 3)]
+    last = device.WARM
+    assert (found, len(replayed)) == ([*range(last), last, last, last], 3)
+    here = device.Captured(lambda: next(calls), "cpu")
+    assert [here() for _ in range(last + 2)] == [*range(last + 1, 2 * last + 3)]
 
 
 def test_everything_is_what_it_says():

@@ -4,12 +4,14 @@ import contextlib
 import errno
 import json
 import math
+import os
 import pickle
 import re
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
@@ -364,6 +366,33 @@ def test_devices_and_the_library_of_a_processor(monkeypatch):
         (found,) = loop.train([(arm(epochs=1), 0)])
         assert found.info["matmul"] == library
         assert not protocol.now.onednn
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "H200")
+    about = device.describe("cuda")
+    told = ("cuda", "H200", "cuBLAS")
+    assert tuple(about[key] for key in ("device", "device_name", "matmul")) == told
+    monkeypatch.setattr(device, "prepare_gpu", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        loop.train([(arm(), 0)], on="cuda")
+
+
+def test_a_gpu_rounds_as_it_is_asked_to_and_has_a_stream_to_capture(monkeypatch):
+    asked, matmul, cudnn, memory = [], *(SimpleNamespace() for _ in range(3))
+    monkeypatch.setattr(torch.backends.cuda, "matmul", matmul)
+    monkeypatch.setattr(torch.backends, "cudnn", cudnn)
+    monkeypatch.setattr(torch.utils, "deterministic", memory)
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    monkeypatch.setattr(torch, "use_deterministic_algorithms", partial(note, asked))
+    monkeypatch.setattr(torch.cuda, "set_stream", partial(note, asked))
+    monkeypatch.setattr(torch.cuda, "Stream", lambda: "stream")
+    device.prepare_gpu.__wrapped__()
+    assert asked == [((True,), {"warn_only": True}), (("stream",), {})]
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    assert not (matmul.allow_tf32 or cudnn.allow_tf32)
+    assert not memory.fill_uninitialized_memory
+
+
+def note(asked, *words, **options):
+    asked.append((words, options))
 
 
 def paused(checkpoint, member):
@@ -495,6 +524,9 @@ def test_two_runs_that_save_the_same_member_at_once(tmp_path, monkeypatch):
 
 
 def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
+    def no_memory(*_, **__):
+        raise torch.OutOfMemoryError
+
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -504,6 +536,9 @@ def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(TrainingError, match="No space left .* free some"):
         paused(checkpoint, member)
+    monkeypatch.setattr(torch, "load", no_memory)
+    with pytest.raises(torch.OutOfMemoryError):  # of a GPU: a stack is halved then
+        loop.train([member], checkpoint=checkpoint)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
 
 

@@ -54,6 +54,11 @@ def test_mlp_is_linear_layers_on_one_hots_with_taps():
         hidden = hidden @ layer.weight.T + layer.bias
         hidden = hidden.relu() if index < 2 else hidden
     close(model(x), hidden)
+    model, x = mlp(embedding=4, head_bias=False)
+    hidden = model.embedding[x].flatten(1)
+    for layer in model.layers[:2]:
+        hidden = (hidden @ layer.weight.T + layer.bias).relu()
+    close(model(x), hidden @ model.layers[2].weight.T)
     model, x = mlp()
     tap = Recorder()
     logits = model(x, tap)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import psutil
@@ -15,7 +16,7 @@ from helpers import ENCODER, arm, experiment
 
 from claimbook import project, records
 from claimbook.engine import loop, pool
-from claimbook.errors import NoRecord, TrainingError
+from claimbook.errors import BookError, NoRecord, TrainingError
 from claimbook.experiment import Spec
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
@@ -94,13 +95,57 @@ class Threads(ThreadPoolExecutor):
         super().__init__(1)
 
 
+class Dead(Threads):
+    """Of which every worker ends without a word."""
+
+    def submit(self, *_):
+        return super().submit(self.end)
+
+    def end(self):
+        raise BrokenProcessPool
+
+
+def test_fewer_workers_go_on_until_none_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(Threads, "started", [])
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", Dead)
+    todo = pool.tasks([experiment(seeds=range(6))], tmp_path)
+    told = "^0 members recorded, of the others: a worker process ended without a word "
+    told += r"\(no memory\?\): the same command goes on from its checkpoint$"
+    with (
+        pytest.warns(UserWarning, match=r"word \(no memory\?\): fewer at a time go on"),
+        pytest.raises(TrainingError, match=told),
+    ):
+        pool.train(todo, device="cpu", processes=7)
+    assert Threads.started == [6, 3, 1]
+
+
+def test_each_kind_is_tried_once_and_an_error_is_a_sentence(tmp_path, monkeypatch):
+    arms = arm("a"), arm("b", alpha=2.0), arm("c", dtype="float64")
+    todo, tried = pool.tasks([experiment(*arms)], tmp_path), []
+    monkeypatch.setattr(pool.Learner, "step", lambda one: tried.append(one.arm.name))
+    pool.try_out(todo)
+    assert tried == ["a", "c"]
+    for error, told in (
+        (ValueError("odd"), "^arm 'a' cannot be trained with these settings: odd$"),
+        (BookError("ask me"), "^ask me$"),
+    ):
+
+        def fail(_, error=error):
+            raise error
+
+        monkeypatch.setattr(pool.Learner, "step", fail)
+        with pytest.raises(BookError, match=told):
+            pool.try_out(todo)
+
+
 def test_time_budget_stops_and_a_later_call_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "ProcessPoolExecutor", Threads)
     tiny, how = experiment(seeds=(0,)), {"device": "cpu", "out": tmp_path}
     for processes in (0, 1):
         with pytest.raises(NoRecord):
             pool.run(tiny, time_budget=1e-9, processes=processes, **how)
-    assert not pool.run(tiny, processes=0, **how).missing
+    with ThreadPoolExecutor(1) as beside:  # which no signal reaches
+        assert not beside.submit(pool.run, tiny, processes=1, **how).result().missing
     assert left(tmp_path) == []
 
 

@@ -149,7 +149,17 @@ def test_a_measured_nan_is_no_missing_value(tmp_path):
     assert list(found.isna()) == [False, True, True]
 
 
-@pytest.mark.parametrize("spoil", [b"{}\n<<<<<<< HEAD", b"\xff", b"", b"a,b\n1,2"])
+SPOILT = [
+    lambda written: b"{}\n<<<<<<< HEAD" + written,
+    lambda written: b"\xff" + written,
+    lambda written: written[:-9],
+    lambda written: b"a\nb\n" + written,
+    lambda written: b"{}\n" + written,
+    lambda written: written.replace(b"arm", b"amr"),
+]
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
 def test_a_damaged_table_beside_the_records_is_named(two, path, monkeypatch, spoil):
     folder = path.parents[1]
     monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))
@@ -159,7 +169,7 @@ def test_a_damaged_table_beside_the_records_is_named(two, path, monkeypatch, spo
         records.write_index([two])
         assert len(read())
         written = (folder / name).read_bytes()
-        (folder / name).write_bytes(spoil + written[:-9])
+        (folder / name).write_bytes(spoil(written))
         with pytest.raises(BookError, match=name) as caught:
             read()
         assert "\n" not in str(caught.value)
@@ -615,9 +625,9 @@ FORGED = {
     "no device": ("no device_name in words", having(device_name="")),
     "a commit that counts": ("no commit in words", having(commit=7)),
     "no torch": ("no torch in words", having(torch=None)),
+    "of no stack": ("number of members_together", having(members_together=0)),
     "another source": ("no SHA-256 of its source", having(source="mine")),
     "finished soon": ("has no day", having(finished="soon")),
-    "of no stack": ("number of members_together", having(members_together=0)),
     "an accuracy of 7": ("accuracy that is not from 0 to 1", measured(test_accuracy=7)),
     "less than no loss": ("train_loss that is not from 0", measured(train_loss=-0.1)),
     "a loss of NaN": ("loss of NaN, which ends", measured(train_loss=math.nan)),
@@ -644,11 +654,27 @@ def test_a_forged_member_is_refused_though_its_digest_is_right(tmp_path, said, f
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
+LEAST = {"seed": 0, "epochs": 0, "format": 0, "members_together": 1}
+
+
+def test_metadata_have_no_number_below_the_least_one_and_are_read_without_rows(path):
+    rows, meta = frame_of(path)
+    for name, least in LEAST.items():
+        path.write_bytes(member._parquet(rows, meta | {name: least - 1}))
+        with pytest.raises(RecordError, match=f"has no whole number of {name}"):
+            member.metadata(path)
+    free = {"seconds": 0, "epochs_per_second": 0.0}
+    path.write_bytes(member._parquet(rows, meta | LEAST | free))
+    assert member.metadata(path).items() >= LEAST.items()
+
+
 NEWCOMERS = {
     "which source": lambda rows, meta: (rows, meta | {"source": ...}),
     "no observable makes, magic": measured(magic=1.0),
     "no column test_accuracy": lambda rows, meta: (rows[["epoch", "train_loss"]], meta),
     "without a number, norm.a": measured(**{"norm.a": math.nan}),
+    "an observable that there is not, 'lost'": with_arm(observables=["lost"]),
+    "no column norm": with_arm(rarely=[10, ["rank"]]),
 }
 
 
@@ -660,8 +686,11 @@ def test_code_of_today_leaves_no_such_member(into, folder, monkeypatch, said, fo
     meta["digest"] = member._digest(rows.to_numpy(), list(rows), meta)
     path.write_bytes(member._parquet(rows, meta))
 
+    made = dict.fromkeys(A.observables, set()) | {"rank": {"norm"}}
+    made["core"] = {"train_loss", "test_accuracy"}
+
     def stems(names=None):
-        return {"train_loss", "test_accuracy"} | ({"norm"} if names is None else set())
+        return {stem for name in names or made for stem in made[name]}
 
     merging = [folder], BOOK, into
     with pytest.raises(RecordError, match=f"{path} .*{said}"):

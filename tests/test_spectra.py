@@ -231,4 +231,6 @@ def test_a_layer_of_planted_neurons():
         assert float(values[f"energy_of_frequency.{k}"]) == pytest.approx(share)
         assert float(values[f"best_fit_of_frequency.{k}"]) == pytest.approx(best)
     assert values["fit.hidden.0"] == pytest.approx(0, abs=1e-12)
+    still = observables.periodic(snapshot(torch.ones(P * P, 2)))
+    assert not any(still.values())  # of a layer of which no neuron varies
     assert not any("pre." in name for name in values)

@@ -87,8 +87,10 @@ def test_settings_stand_beside_those_of_the_paper(record, tmp_path, monkeypatch)
     text = "fig16: {paper: {weights: float16}}\ntab01: {list: [[prime, '97', E, '97']]}"
     path.write_text(text)
     assert tables.stated("prieto2025/tab01") == [["prime", "97", "E", "97"]]
+    record.experiment = replace(record.experiment, reduced="width 8")
     shown = cells(tables.training_tables(record))
     assert shown[0] == ["Setting", "Here (fig16)", "Paper"]
+    assert shown[-2:] == [["scale", "smoke", "paper"], ["reduced", "width 8", "—"]]
     assert ["weights", "float32", "float16"] in shown
     assert ["loss", "softmax cross entropy", "not stated"] in shown
     path.write_text(text.replace("}}", "}, code: {weights: half}}"))
@@ -147,6 +149,8 @@ def test_provenance_begins_with_the_command(record):
     assert len(soup("table")) == 2 and len(soup.select("details table")) == 1
     details = ["fig16.smoke", "torch 2.13.0; onednn", "abc1234", "4.5", "1,234"]
     assert cells(shown, 1)[1] == details
+    one = replace(record, members={"b|0": about()})
+    assert cells(tables.provenance(one))[1][2:] == ["1 of 6", "AMD EPYC", "2026-11-21"]
     record.members["a|0"]["uncommitted"] = True
     told = "3 of 6; trained by uncommitted code: 1 of 3 members"
     assert cells(tables.provenance(record))[1][2] == told
@@ -198,6 +202,10 @@ def test_a_recipe_names_what_arms_share_and_both_values_where_they_differ():
     told += "activation penalty, strength 0.05 (in some) · 30 epochs"
     assert tables.recipe([plain, other]).partition(" · ")[2] == told
     rates = [replace(plain, optimizer=Spec("sgd", lr=float(lr))) for lr in range(4)]
-    rates = [replace(one, batch_size=2) for one in rates]
-    assert tables.recipe(rates).endswith("SGD, lr 0 / … / 3 · 30 steps")
+    uneven = Spec("mlp", widths=(20, 10))
+    some = {"batch_size": 2, "penalties": (radius,), "model": uneven}
+    told = "MLP, layers of width 20 and 10 · cross-entropy · SGD, lr 0 / … / 3 · "
+    told += "activation penalty, strength 0.05 · 30 steps"
+    found = tables.recipe([replace(one, **some) for one in rates])
+    assert found.partition(" · ")[2] == told
     assert tables.recipe([]) == ""

@@ -278,12 +278,16 @@ def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
         names.check_pinned([own(pin)])
 
 
+ASKS = "from claimbook.errors import BookError\nraise BookError('ask me')"
+
+
 @pytest.mark.parametrize(
     ("text", "name", "words"),
     [
         ("", "nobodys:loss", "cannot be imported .ModuleNotFoundError: No module"),
         ("def f(:", "my_own:loss", "cannot be imported .SyntaxError"),
         ("raise SystemExit(3)", "my_own:loss", "cannot be imported .SystemExit: 3"),
+        (ASKS, "my_own:loss", "^ask me"),
         ("def lost(): pass", "my_own:loss", "unknown loss in my_own 'loss': .* lost"),
     ],
 )
