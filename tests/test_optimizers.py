@@ -320,6 +320,9 @@ def test_descent_begins_at_a_loss_or_step_for_each_member_and_does_not_end():
                 rules[i >= begins[member]].step()
             for p, one in zip(ours, own, strict=True):
                 torch.testing.assert_close(p[at], one, rtol=1e-5, atol=1e-6)
+        kept = optimizer.state[ours[0]]["descend_from"]  # which a checkpoint saves
+        descends = [begin < 6 for begin in begins[: members or 1]]
+        assert (kept["descends"].flatten().tolist(), kept["step"]) == (descends, 6)
 
 
 def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():

@@ -10,7 +10,7 @@ from pandas import Series
 
 from claimbook import evidence, papers, tables
 from claimbook.errors import UnknownName
-from claimbook.experiment import Experiment, Spec
+from claimbook.experiment import Arm, Experiment, Spec
 from claimbook.records import Record
 from claimbook.tables.html import number
 
@@ -124,18 +124,30 @@ def test_settings_in_words():
     told = ["100,000", "1e6", "1e-8", "2.5e-10", "0.001", "0.333333", "34,500"]
     assert [*map(number, values)] == told
     options = {"samples": 2000, "bias": False, "betas": (0.9, 0.98)}
-    changed = replace(
-        arm("a"),
-        dataset=Spec("sparse_parity", **options),
-        penalties=(Spec("l2", strength=5e-5),),
-        later_loss=(6000, Spec("loss", rows=1000)),
-        batch_size=1024,
-    )
-    said = {"dataset": "sparse parity", "dataset.samples": "2,000"}
-    said |= {"dataset.bias": "False", "dataset.betas": "(0.9, 0.98)"}
-    said |= {"penalties": "l2(strength=5e-5)", "batch size": "1,024", "steps": "30"}
-    said |= {"loss from epoch": "6,000: loss(rows=1,000)"}
-    assert tables.settings_in_words(changed).items() >= said.items()
+    plain = {"dataset": "sparse parity", "dataset.samples": "2,000"}
+    plain |= {"dataset.bias": "False", "dataset.betas": "(0.9, 0.98)", "model": "m"}
+    plain |= {"loss": "l", "optimizer": "o", "optimizer.lr": "0.1"}
+    specs = Spec("sparse_parity", **options), *map(Spec, "ml"), Spec("o", lr=0.1)
+    one = Arm("a", *specs, epochs=3000, log=1)
+    whole = {"epochs (full batch)": "3,000", "weights": "float32"}
+    assert tables.settings_in_words(one) == plain | whole
+    parts = {"batch_size": 1024, "later_loss": (6000, Spec("loss", rows=1000))}
+    said = {"loss from epoch": "6,000: loss(rows=1,000)", "steps": "3,000"}
+    said |= {"batch size": "1,024", "schedule": "constant", "augmentation": "none"}
+    said |= {"weights": "float32"}
+    assert tables.settings_in_words(replace(one, **parts)) == plain | said
+    parts |= {"wrappers": (Spec("clip", norm=0.5), Spec("centre"))}
+    parts |= {"penalties": (Spec("l2", strength=5e-5),), "schedule": Spec("cosine")}
+    parts |= {"augment": Spec("crop", size=8), "autocast": "bfloat16"}
+    parts |= {"dtype": "float64", "alpha": 0.5, "init_scale": 3.0}
+    said |= {"gradient": "clip(norm=0.5); centre()", "penalties": "l2(strength=5e-5)"}
+    said |= {"schedule": "cosine()", "augmentation": "crop(size=8)"}
+    said |= {"weights": "float64", "autocast": "bfloat16", "logits times": "0.5"}
+    said |= {"initial weights times": "3"}
+    assert tables.settings_in_words(replace(one, **parts)) == plain | said
+    whole |= {"schedule": "cosine()"}
+    changed = replace(one, schedule=Spec("cosine"), augment=Spec("crop", size=8))
+    assert tables.settings_in_words(changed) == plain | whole
 
 
 def test_provenance_begins_with_the_command(record):

@@ -150,7 +150,7 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ),
         ("modular", {"encoding": "random_binary", "bits": 0}, "from 7 to 24, not 0"),
         ("modular", {"encoding": "random_binary", "bits": 25}, "from 7 to 24, not 25"),
-        ("modular", {"p": 12, "operation": "divide"}, "divide takes a prime p, not 12"),
+        ("modular", {"p": 4, "operation": "divide"}, "divide takes a prime p, not 4"),
         ("modular", {"p": 1}, "p is a whole number from 2 to 2000, not 1"),
         ("modular", {"p": 11.0}, "p is a whole number from 2 to 2000, not 11.0"),
         ("modular", {"p": True}, "p is a whole number from 2 to 2000, not True"),
