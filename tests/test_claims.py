@@ -6,6 +6,7 @@ from datetime import date
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from pandas import Series
 
 from claimbook import change, claims, evidence, project, tables
@@ -301,6 +302,29 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
         exact.box()
 
 
+FARE = "1 holds, 1 holds in some runs only, 1 fails, 1 cannot be told, 1 is true by "
+FARE += "construction, 1 is not run"
+
+
+def test_claims_are_counted_by_their_verdicts_in_words():
+    held = [row(held=n, n=3) for n in (3, 1, 0)]
+    held += [row(tried=True), row(n=3, by_construction="so"), row()]
+    for many, fare in ((1, FARE), (2, PLURAL)):
+        sheet = claims.Sheet("p/fig1")
+        sheet.extend(held * many + [row(extra=True, n=3), row(same_as="p/fig2", n=3)])
+        sheet[0] = replace(sheet[0], main=True)
+        said = f"Of the {6 * many} claims of this page {fare}"
+        assert sheet.box().text.splitlines()[1] == said
+    for held, told in ((0, "true in none of 3 runs"), (2, "true in 2 of 3 runs")):
+        sheet = claims.Sheet("p/fig1")
+        sheet.append(row(main=True, held=held, n=3))
+        assert f" {told}: “it is so”." in sheet.box().text
+
+
+PLURAL = "2 hold, 2 hold in some runs only, 2 fail, 2 cannot be told, 2 are true by "
+PLURAL += "construction, 2 are not run"
+
+
 def test_the_box_says_what_decides_and_explains_terms(record, tmp_path, monkeypatch):
     """In words of book/words.yaml, of a term that the answer does not explain."""
     sheet = claims.Sheet("prieto2025/figx")
@@ -329,6 +353,12 @@ def test_the_closing_shows_and_carries_the_claims(sheet):
     assert [c["holds"] for c in carried["claims"]] == [True, False, True, False, True]
     assert "Fewer than three seeds: plain (2 of 3 seeds, 1.5 min each)." in html
     assert "<summary>Beyond the paper: 1 measurement of ours</summary>" in html
+    (first, *_) = carried["claims"]
+    told = {"statement": "a < b", "quote": "it is so", "where": "Section 1"}
+    assert first.items() >= (told | {"extra": False, "ours": "2", "n": 3}).items()
+    soup = BeautifulSoup(html, "html.parser")
+    cells = [cell.text for cell in soup.find("table").find_all("tr")[1]("td")]
+    assert cells == ["it is so Section 1", "a < b", "2", "1 to 3", "3", "holds"]
     assert "held in 1 of 3" in html and "a &lt; b" in html and "<beside>" not in html
     assert bundle["text/plain"].count("\n") == 4
 

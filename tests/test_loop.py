@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pickle
+import platform
 import re
 import signal
 import subprocess
@@ -367,9 +368,9 @@ def test_devices_and_the_library_of_a_processor(monkeypatch):
         assert found.info["matmul"] == library
         assert not protocol.now.onednn
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "H200")
-    about = device.describe("cuda")
-    told = ("cuda", "H200", "cuBLAS")
-    assert tuple(about[key] for key in ("device", "device_name", "matmul")) == told
+    about = {"device": "cuda", "device_name": "H200", "matmul": "cuBLAS"}
+    about |= {"torch": torch.__version__.split("+")[0]}
+    assert device.describe("cuda") == about | {"python": platform.python_version()}
     monkeypatch.setattr(device, "prepare_gpu", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         loop.train([(arm(), 0)], on="cuda")
@@ -385,6 +386,12 @@ def test_a_gpu_rounds_as_it_is_asked_to_and_has_a_stream_to_capture(monkeypatch)
     monkeypatch.setattr(torch.cuda, "set_stream", partial(note, asked))
     monkeypatch.setattr(torch.cuda, "Stream", lambda: "stream")
     device.prepare_gpu.__wrapped__()
+    library = SimpleNamespace(mallopt=lambda *pair: kept.append(pair))
+    threads, kept = [], []
+    monkeypatch.setattr(device.ctypes, "CDLL", {"libc.so.6": library}.get)
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    device.prepare_cpu()
+    assert (threads, kept) == ([1], [(-3, 2**30), (-1, 2**31 - 1)])
     assert asked == [((True,), {"warn_only": True}), (("stream",), {})]
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
     assert not (matmul.allow_tf32 or cudnn.allow_tf32)
@@ -454,6 +461,16 @@ def test_a_checkpoint_is_written_once_a_minute_and_at_the_end(tmp_path, monkeypa
     member, checkpoint = (arm(epochs=10), 0), tmp_path / "checkpoint"
     loop.train([member], checkpoint=checkpoint, report=report)
     assert saved == [3, 6, 9, 10]
+    monkeypatch.undo()
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    now[0] = 0.0
+    how = {"checkpoint": checkpoint, "report": report}
+    assert loop.train([member], should_stop=after(3), **how) is None
+    now[0] = 1000.0  # the time between is no training
+    (one,) = loop.train([member], checkpoint=checkpoint)
+    assert one.seconds == 100
+    (one,) = loop.train([member], checkpoint=checkpoint)
+    assert one.seconds == 100
 
 
 KILLED = """

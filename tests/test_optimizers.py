@@ -364,6 +364,7 @@ def test_schedules_at_named_steps():
     expected = [0.1, 0.5, 1, 1, 0.5 + 0.125**0.5, 0.5, 0.5 - 0.125**0.5, 0.00025]
     assert factors == pytest.approx(expected, abs=1e-4)
     assert schedules.cosine(0, 10) == schedules.cosine(9, 10, warmup=10) == 1
+    assert schedules.cosine(5, 10) == 0.5
     factors = [schedules.warmup(k, 100, over=10) for k in range(100)]
     assert factors == [(k + 1) / 10 for k in range(10)] + [1.0] * 90
 

@@ -65,6 +65,9 @@ def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
     counted = []
     loop.train([(arm(epochs=6, log=3), 0)], report=counted.append)
     assert counted == [0, 3, 6]
+    counted.clear()
+    loop.train([(arm(epochs=50, log=50), 0)], report=counted.append)
+    assert counted == [0, 20, 40, 50]
 
 
 def test_a_log_has_a_line_in_minutes_and_a_terminal_in_seconds(monkeypatch):
@@ -226,6 +229,13 @@ def test_processes_share_a_gpu_and_what_is_too_large_is_trained_at_the_end(
     (tmp_path / "control").touch()
     assert not pool.run(tiny, tmp_path / "several", device="cuda").missing
     assert Threads.started == [2, 2] and seen == [2] * 7
+    some = lambda _, __, workers, *___: iter([(0, f"{workers} workers")])  # noqa: E731
+    monkeypatch.setattr(pool, "_in_processes", some)
+    todo = pool.tasks([tiny], tmp_path / "more")
+    for on, cores, workers in (("cuda", 7, 4), ("cpu", 7, 7), ("cpu", None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        with pytest.raises(TrainingError, match=f"others: {workers} workers$"):
+            pool.train(todo, device=on)
 
 
 def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
@@ -245,6 +255,11 @@ def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
     stacks = pool.groups(pool.tasks([tiny], tmp_path))
     names = ["".join(task.member[0].name for task in stack) for stack in stacks]
     assert names == ["cc", "ab"]
+    monkeypatch.undo()
+    for settings, sizes in (({}, [128, 2]), ({"model": ENCODER}, [1] * 130)):
+        many = experiment(arm(**settings), seeds=range(130))
+        stacks = pool.groups(pool.tasks([many], tmp_path))
+        assert [len(stack) for stack in stacks] == sizes
 
 
 CHILD = """
@@ -382,8 +397,8 @@ def test_only_what_nobody_is_writing_any_more_is_removed(tmp_path):
     )
     for path in (alive, dead, old, other, unnamed):
         path.touch()
-    long_ago = time.time() - 2 * project.ABANDONED
-    os.utime(old, (long_ago, long_ago))
+    for path, age in ((old, 605), (alive, 595)):  # ten minutes
+        os.utime(path, (time.time() - age,) * 2)
     with project.written_whole(checkpoint) as part:
         part.touch()
         project.remove_parts(checkpoint)

@@ -8,7 +8,7 @@ from helpers import MLP, arm
 
 from claimbook import change, evidence, names, papers
 from claimbook.change import Change
-from claimbook.engine import pool
+from claimbook.engine import build, pool
 from claimbook.engine.learner import Learner
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
@@ -117,6 +117,15 @@ def test_what_does_not_exist_or_fit_is_refused_before_a_step(settings, sentence)
     with pytest.raises(BookError, match=sentence) as error:
         Learner([(arm(**settings), 0)])
     assert "\n" not in str(error.value)
+
+
+def test_a_stop_needs_the_accuracy_at_every_log(monkeypatch):
+    known = names.observables()
+    mine = known["core"]._replace(makes=frozenset({"train_loss"}))
+    monkeypatch.setitem(known, "mine", mine)
+    build.check(arm(observables=("mine",)))
+    with pytest.raises(BookError, match="measure test_accuracy at every log: add core"):
+        build.check(arm(observables=("mine",), stop=0.5))
 
 
 def test_every_member_of_a_stack_is_looked_at():

@@ -221,3 +221,38 @@ def test_a_recipe_names_what_arms_share_and_both_values_where_they_differ():
     found = tables.recipe([replace(one, **some) for one in rates])
     assert found.partition(" · ")[2] == told
     assert tables.recipe([]) == ""
+    data = Spec("sparse_parity", samples=2000, train_fraction=0.5)
+    sizes = {"depth": 2, "width": 128, "norm": "batch"}
+    loss = Spec("softmax_cross_entropy", dtype="float64", smoothing=0.1)
+    sgd = Spec("sgd", lr=0.1, momentum=0.9, eps=1e-8, weight_decay=0.01)
+    one = arm("a", dataset=data, model=Spec("mlp", **sizes), loss=loss, optimizer=sgd)
+    told = " · MLP, 2 layers, width 128, norm batch"
+    told += " · cross-entropy, in float64, smoothing 0.1"
+    told += " · SGD, lr 0.1, momentum 0.9, eps 1e-8, weight decay 0.01 · 30 epochs"
+    parity = "sparse parity, 50\xa0% of the pairs, 2,000 samples"
+    assert tables.recipe([one]) == parity + told
+    few = replace(one, dataset=Spec("mnist", train_samples=200))
+    assert tables.recipe([few]) == "MNIST, 200 images" + told
+    still = replace(one, optimizer=Spec("sgd", momentum=0.0))
+    assert tables.recipe([still]).endswith("SGD, no momentum · 30 epochs")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("{paper: {steps: '100,000'}}", "30 of 100,000 steps"),
+        ("{paper: {epochs (full batch): '31'}}", "30 of 31 epochs"),
+        ("{paper: {epochs (full batch): 40 steps}}", "30 of 40 steps"),
+        ("{paper: {steps: many}, code: {steps: '40'}}", "30 of 40 steps"),
+        ("{paper: {steps: '30'}, code: {steps: '40'}}", ""),
+        ("{notes: {steps: '40'}}", ""),
+    ],
+)
+def test_a_shorter_training_is_told_with_the_papers(
+    record, tmp_path, monkeypatch, settings, said
+):
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    path = tmp_path / "book" / "prieto2025" / "settings.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"fig16: {settings}")
+    assert tables.reduced_length(record, "a") == said

@@ -41,7 +41,7 @@ def test_an_operation_is_never_run_as_code(tmp_path):
         datasets.modular(5, f"__import__('os').remove({str(there)!r}) or a + b")
     assert there.exists()
     begin = time.monotonic()
-    for text in ("9**9**9**9", "((((a**64)**64)**64)**64)**64", "a**b", "a**-1"):
+    for text in ("a**b", "a**-1", "9**9**9**9", "((((a**64)**64)**64)**64)**64"):
         with pytest.raises(BookError, match="write it as in 'a\\*\\*3'"):
             datasets.modular(5, text)
     assert time.monotonic() - begin < 1
