@@ -43,12 +43,13 @@ def entry(page_id, *claims):
 
 def test_a_question_has_its_answer_and_the_claims_behind_it():
     asked = entry("questions/q01", claim("a"))
-    box = {"text/html": "<div><p class='answer'>In 5 of 5 &lt; 6.</p></div>"}
+    box = {"text/html": "<p class='answer'>In 5 &lt; 6.</p><p class='answer'>No.</p>"}
     output = nbformat.v4.new_output("display_data", box)
     asked.twin.cells.insert(1, nbformat.v4.new_code_cell("sheet", outputs=[output]))
     text = catalogue.made("questions", [asked])
     assert f"[{asked.title}](/questions/q01_words.ipynb)" in text
-    assert "**In 5 of 5 \\< 6.**" in text
+    assert "**In 5 \\< 6.**" in text and "No." not in text  # the first paragraph
+    assert asked.answer == "In 5 < 6.\n\nNo."
     leading = claim("a", "fails", question="q01", leads=True, reads="It fell by 3")
     rows = [leading, claim("b", question="q01")]
     rows = catalogue.rests_on("q01", [entry(ID, *rows, claim("c"))])

@@ -108,8 +108,10 @@ def test_a_claim_is_judged_by_seed_and_no_stronger_than_its_weakest_record(recor
 
 def test_bounds_median_and_range_in_words(record):
     """Each bound at a value: two include it, two do not; infinity is beyond all."""
-    assert [words(value) for value in (NEVER, claims.median({}))] == [
+    medians = [claims.median(values) for values in ({}, {0: 2.0, 1: 0.0, 2: math.nan})]
+    assert [words(value) for value in (NEVER, *medians)] == [
         "never",
+        "no value",
         "no value",
     ]
     run = Run(record, "plain")
@@ -136,6 +138,27 @@ def test_bounds_median_and_range_in_words(record):
     ):
         found = judged((run, values), above=0)
         assert [found.ours, found.interval] == said
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({0: 2.0, 1: 3.0, 2: 4.0}, "A takes 3 times as long as B"),
+        ({0: 0.0, 1: 0.0, 2: 2.0}, "A comes and B never does"),
+        ({0: 0.3, 1: 0.3, 2: 2.0}, "A takes 0 times as long as B"),
+        ({0: 2.0, 1: NEVER, 2: NEVER}, "B comes and A never does"),
+    ],
+)
+def test_the_sentence_of_a_result_fits_its_median(record, values, sentence):
+    """A ratio of exactly 0, which rounding alone does not give, has its own."""
+    result = judged(
+        (Run(record, "plain"), values),
+        above=1,
+        reads="A takes {} times as long as B",
+        zero="A comes and B never does",
+        never="B comes and A never does",
+    )
+    assert result.sentence == sentence
 
 
 def test_an_order_is_judged_seed_by_seed_and_shows_medians(record):

@@ -430,14 +430,16 @@ def test_an_average_does_not_see_how_often_was_logged():
     dense = [*range(10), *range(10, 101, 30)]
     line = table(np.array(dense) / 100, epochs=dense)
     assert evidence.average(line)[0] == pytest.approx(0.5)
-    late = table([0, 0, 1], [0, NONE, 1], [NONE, 5, NONE], epochs=[0, 50, 100])
-    assert same(evidence.average(late), 0.25, 0.5, NONE)
-    assert same(evidence.area(late), 25, 50, 0)
+    nothing = [NONE, NONE, NONE]
+    late = table([0, 0, 1], [0, NONE, 1], [NONE, 5, NONE], nothing, epochs=[0, 50, 100])
+    assert same(evidence.average(late), 0.25, 0.5, NONE, NONE)
+    assert same(evidence.area(late), 25, 50, 0, NONE)
     # of a power of time epoch 0, gaps and a seed with one value are no part
     curves = ([9, 5, NONE, 5e-4], [NONE, NONE, 3, NONE], [0, 1e-3, 1, 1e3])
     zero = [NONE, 0, 1, NONE]  # counts as 1e-300
-    found = evidence.power(table(*curves, zero, epochs=[0, 1, 10, 100]))
-    assert found.to_numpy() == pytest.approx([-2, NONE, 3, 300], nan_ok=True)
+    negative = [1, 1, -1, 1]  # no power law has such a value
+    found = evidence.power(table(*curves, zero, negative, epochs=[0, 1, 10, 100]))
+    assert found.to_numpy() == pytest.approx([-2, NONE, 3, 300, NONE], nan_ok=True)
 
 
 def test_an_onset_is_the_first_loud_step_after_a_quiet_one():

@@ -241,6 +241,12 @@ def test_published_sizes():
             assert size(model) == weights
 
 
+def test_what_gpt2_fixes_is_no_option_of_it():
+    for fixed in ("hidden", "dropout_at", "initialisation"):
+        with pytest.raises(TypeError, match=fixed):
+            models.gpt2(20, width=12, heads=3, depth=1, **{fixed: ()})
+
+
 def test_released_starts():
     """The length of all weights; norms add gains of 1."""
     torch.manual_seed(42)

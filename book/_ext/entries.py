@@ -85,10 +85,10 @@ class Entry:
 
     @property
     def answer(self) -> str:
-        """The sentences of the box at its head."""
+        """The sentences of the box at its head, an empty line between paragraphs."""
         (_, html), *_ = notebooks.outputs(self.twin, "text/html")
-        found = re.search("<p class='answer'>(.*?)</p>", html, re.S)
-        return unescape(found[1]) if found else ""
+        paragraphs = re.findall("<p class='answer'>(.*?)</p>", html, re.S)
+        return unescape("\n\n".join(paragraphs))
 
     @property
     def judged(self) -> str:

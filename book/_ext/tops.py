@@ -79,9 +79,10 @@ def box(twin: NotebookNode) -> tuple[str, str]:
     """The answer of a page and its line of what was trained; "" where it has none."""
     for _, html in notebooks.outputs(twin, "text/html"):
         if "verdict-box" in html:
-            parts = ("answer", "recipe")
-            found = [re.search(f"<p class='{p}'>(.*?)</p>", html, re.S) for p in parts]
-            answer, recipe = (plain(m[1]) if m else "" for m in found)
+            answer, recipe = (
+                plain(" ".join(re.findall(f"<p class='{part}'>(.*?)</p>", html, re.S)))
+                for part in ("answer", "recipe")
+            )
             return answer, recipe
     return "", ""
 

@@ -36,6 +36,7 @@ vgg, vit, resnet = networks = [
     arm(name, "float32", of, KIND[of]) for name, of in named.items()
 ]
 division = arm("fig08", "float32", "MLP, division", KIND["float32"])
+greatest = arm("amsgrad", "AMSGrad", "AMSGrad", KIND["float32"])
 EDGES, SIZES = (
     10 ** (np.arange(-180, -19) / 20),
     [f"update_bin.{k}" for k in range(160)],
@@ -169,6 +170,7 @@ found = {
     "step-jump": (mlp, at_spike("head_update") / at_spike("head_update", -1)),
     "grown": (mlp, grown),
     "pace": {f"{rate:g}": (mlp, rate * size) for rate in (lr, lr / eps)},
+    "amsgrad": (greatest, instability.slingshots(greatest)),
 }
 sheet = claims.read(page.name, found)
 typical = {
@@ -400,6 +402,11 @@ further up. The chain starts the rise, in {(early < 0.05).sum()} of {len(early)}
 {sheet.told("toy-0.999", "{:.1e}")}, in the {len(around[betas[0.999]])} of {len(apart)} runs with a slingshot. So the betas
 decide. With this longer memory of Adam the first slingshot comes at epoch {told(apart[apart < math.inf])}, and with 0.95 at
 {told(first[mlp])}.
+
+**With a divisor that never falls there is no slingshot.** AMSGrad divides by the largest mean of squared gradients so far. With it
+{len(greatest.seeds)} runs of {greatest.settings.epochs:,} epochs have {sheet.told("amsgrad")} slingshots. The training loss then ends at
+{told(greatest.last("train_loss"), "{:.0e}")}, with {told(greatest.last("collapsed"), "{:.0%}")} of the samples collapsed. With Adam
+{told(mlp.largest("collapsed"), "{:.0%}")} had collapsed at some time. So a falling divisor may be what is needed, or that more samples collapse.
 
 **The step does not jump 40-fold in one epoch.** In the paper it is about $10^2$ times as long as the step before. Here the
 mean step is {sheet.told("step-jump")} times as long. It grows over some tens of epochs, more than 40-fold in

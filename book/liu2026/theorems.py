@@ -157,7 +157,7 @@ sheet.box(
     f"At {len(heads)} margins from 20 to 30, a step with the loss in float32 is "
     f"{heads[-1][0]:.2f} times as long as the theorem says (largest error {error[0]:.0e}). So "
     f"it holds there. With the loss in float64 a step is {exact:.2f} times as long: the mean "
-    "classifier stays. Below a margin of 19 not all samples have collapsed in float32, and the "
+    "classifier stays.\n\nBelow a margin of 19 not all samples have collapsed in float32, and the "
     "theorem does not apply."
 )
 

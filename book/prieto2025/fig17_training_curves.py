@@ -75,10 +75,14 @@ StableMax is a replacement for softmax that grows along a line, not exponentiall
 trains a language model, GPT-2, in four ways: with softmax alone (SCE), with StableMax in the
 loss, with StableMax in attention, and with ⊥Grad, which leaves out the part of the gradient along
 the weights. StableMax in the loss ends last. With it the next token is among the model's five
-likeliest less often than with any other way, by {apart["paper"]} points or more. Our model is much
+likeliest less often than with any other way, by {apart["paper"]} points or more.
+
+Our model is much
 smaller, and its training far shorter. There StableMax in the loss is last too, from the first
 measurement on, and ends {apart["here"]} points below the next. So the order holds for the start of
-a training; how it ends stays open. On images, with a ResNet-18, the ways end level in the paper.
+a training; how it ends stays open.
+
+On images, with a ResNet-18, the ways end level in the paper.
 Here StableMax in the loss leads at the start: with the other two the test loss first rises far
 above that of a guess.""")
 

@@ -87,11 +87,15 @@ flat = Run(page.record(f"{PRIETO}15slow"), "lr 0.001, ⊥AdamW")
 assert np.isinf(flat.fitted(accuracy=0.95)).all()
 sheet.box(f"""Partly, it seems, because its gradient points along its weights. After the fit (the training set is
 right) longer weights lower the loss and change no prediction; Prieto et al. say that
-this delays generalisation. In their MLP, on addition with two fifths of all sums and at
+this delays generalisation.
+
+In their MLP, on addition with two fifths of all sums and at
 a learning rate of {rates[0]:g}, none of {len(adam.seeds)} runs generalised in {adam.settings.epochs:,}
 epochs without a remedy. With ⊥Grad, which takes the part of the gradient along the
 weights away, {len(ortho.seeds)} of {len(ortho.seeds)}
-runs generalised within {waits[ortho].max():.0f} epochs of the fit. That is not all: at a
+runs generalised within {waits[ortho].max():.0f} epochs of the fit.
+
+That is not all: at a
 rate of {rates[1]:g} ⊥Grad brought none of {len(steep.seeds)} runs there in
 {steep.settings.epochs:,} epochs, though all had fitted, and at a tenth of the first rate
 none even fitted in {flat.settings.epochs:,}. In their transformer (subtraction, rate

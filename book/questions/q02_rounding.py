@@ -65,11 +65,14 @@ rate = single.settings.optimizer.options["lr"]
 sheet = claims.read(page.name, {})
 sheet.box(f"""Nearly, in one MLP with losses in float32. Prieto et al. say that
 generalisation stops once float32 rounds the losses to exactly zero (softmax collapse).
+
 Their MLP was trained on 60 % of all sums modulo 113 at a learning rate of {rate:g},
 once with losses in float32 and once in float64, which rounds later. From the epoch at
 which half of the float32 losses were zero to the end, test accuracy rose by {short:.0f}
 points with float32 and by {far:.0f} points with float64 (medians of {len(single.seeds)}
-runs each). It is not the loss of zero that stops learning, but the gradient that the
+runs each).
+
+It is not the loss of zero that stops learning, but the gradient that the
 correct class loses with it. With a larger share of the sums, a softmax in float32 that
 keeps this gradient went on to nearly the whole test set in {(kept.last(TEST) > 0.95).sum()}
 of {len(kept.seeds)} runs, while every loss was exactly zero. Nor does learning

@@ -104,14 +104,18 @@ assert np.isfinite(parity.onset()).all()
 sheet = claims.read(page.name, {})
 sheet.box(f"""In some MLPs on addition and in one on sparse parity it does, with AdamW late. StableMax is Prieto et al.'s
 replacement for softmax; it grows along a line, not exponentially, so that its sums
-hardly round. With it {len(reached)} of {len(reached)} of their MLPs learned addition
+hardly round.
+
+With it {len(reached)} of {len(reached)} of their MLPs learned addition
 modulo 113, at epoch {claims.median(reached):,.0f} (median); with a softmax in float64, in
 a somewhat shorter training with another β2 of Adam, none of {len(ends[PAPER, SOFT])} passed
 {math.ceil(ends[PAPER, SOFT].max())} % of the test set. The learning rate was
 {paper_rate:g}, the only one tried with AdamW at this size. With gradient descent and
 the official code's ⊥Grad StableMax needs {claims.median(when[DESCENT, STABLE]):,.0f}
 epochs; with ⊥Grad as the paper writes it no run even fits in as
-long a training. Single runs of a
+long a training.
+
+Single runs of a
 smaller MLP learned the rule at 0.003 and 0.01, with some values of β2 and not with
 others, and at 0.001 none quite did in a short training. It is open what makes it work, and rounding is not
 all: in a small MLP (sums modulo 97, rate 0.01, both with the β2 of Adam that suits

@@ -94,14 +94,17 @@ short = sum(  # of these, ended before any run of the network had generalised
 assert short > missing / 2
 usual = {network: claims.median(pace[network]) for network in (SINGH, PRIETO)}
 sheet = claims.read(page.name, {})
-sheet.box(f"""Mostly their product counts, in two networks. Count time in units of 1 / (rate × decay) epochs. With
-AdamW and a product of at most {MOST:g}, the median run of Singh et al.'s one-layer
+sheet.box(f"""Mostly their product counts, in two networks. In the transformer twice the rate, or twice
+the decay, brings generalisation in about half of the epochs.
+
+Count time in units of 1 / (rate × decay) epochs. With AdamW and a product of at most {MOST:g}, the median run of Singh et al.'s one-layer
 transformer learned addition after about {usual[SINGH]:.0f} units, that of Prieto et
 al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after
 {both.min():.0f} to {both.max():.0f}. This leaves out {missing} of
 {len(both) + missing} runs that had not generalised when training ended; most of them
-were trained for fewer units than any run of their network took. So in the transformer twice the rate, or twice the decay,
-brings generalisation in about half of the epochs. The MLP takes more units the larger
+were trained for fewer units than any run of their network took.
+
+The MLP takes more units the larger
 its decay, partly since decay delays its fit of the training set too; at a rate of 0.05 a decay of 8
 keeps it from fitting. The numbers belong to network and data: with fewer sums the MLP
 takes {claims.median(pace[FEWER]):.0f} units.""")

@@ -98,12 +98,16 @@ assert not keep[WIDE, LOSS64]
 sheet = claims.read(page.name, {})
 sheet.box(f"""In Liu et al.'s two wide MLPs, trained with Adam at a learning rate of 0.001, yes. Long after the training
 set is right the loss can jump; such jumps are called slingshots, or spikes. Liu et al. say that they vanish if the
-loss is computed in float64. Their wide MLP on images has {claims.median(many[WIDE, SINGLE]):.0f} of them in
+loss is computed in float64.
+
+Their wide MLP on images has {claims.median(many[WIDE, SINGLE]):.0f} of them in
 {runs[WIDE, SINGLE].settings.epochs:,} epochs (median of {len(many[WIDE, SINGLE])}
 runs), and none if the loss alone is computed in float64. They return if the float64
 gradient is damaged as float32 would. A wide MLP on division has {claims.median(many[DIVISION, SINGLE]):.0f} in a longer
 training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} runs). Counted are jumps that follow a collapse, a state
-in which many samples have a loss that float32 rounds to zero. In other networks some remain with a float64 loss: in
+in which many samples have a loss that float32 rounds to zero.
+
+In other networks some remain with a float64 loss: in
 {keep[NARROW, LOSS64]} of {len(many[NARROW, LOSS64])} runs of a narrow MLP, in
 {keep[VGG, LOSS64]} of {len(many[VGG, LOSS64])} of a small VGG-11, and in
 {keep[VIT, LOSS64]} of {len(many[VIT, LOSS64])} of a small ViT. And Singh et al.'s

@@ -101,7 +101,9 @@ sheet.box(f"""Not as we read the paper, which has no official code. Tiwari et al
 a penalty that holds activations, the numbers inside the network, at one length. An MLP
 is said to grok with it about six times as early as with a weight decay of 0.1: with 60
 % of the sums modulo 97 (learning rate 0.001) at epoch {theirs[60, TARGET]:,} in place
-of {theirs[60, STRONG]:,}. In their network that decay generalises at epoch
+of {theirs[60, STRONG]:,}.
+
+In their network that decay generalises at epoch
 {claims.median(when[60, STRONG, 512]):,.0f} here, near theirs. With the penalty none of
 {len(never.seeds)} networks had generalised when training ended, at
 {never.settings.epochs:,}, so that its lead is {limit:.1f} times at most. Another

@@ -86,14 +86,18 @@ usual = {way: claims.median(spikes[512, way]) for way in (BASE, ZERO, BROKEN, EX
 assert np.isinf(radial.onset()).all() and (spikes[512, ZERO] > 0).all()
 sheet = claims.read(page.name, {})
 sheet.box(f"""Much of what the papers show came out here too, least of it in
-Tiwari et al.'s; some of their numbers, explanations and cures failed. With Tiwari et al.'s penalty on activations an MLP is to
+Tiwari et al.'s; some of their numbers, explanations and cures failed.
+
+With Tiwari et al.'s penalty on activations an MLP is to
 generalise at epoch {PRINTED:,}; as we read the paper (learning rate 0.001) none of
 {len(radial.seeds)} networks had by {radial.settings.epochs:,}. Liu et al.'s projection,
 which restores the sum of the gradients, is to end the loss spikes of a wide MLP (same
 rate); {usual[ZERO]:.0f} of {usual[BASE]:.0f} remain in
 {runs[512, ZERO].settings.epochs:,} epochs (medians of {len(spikes[512, ZERO])} runs),
 all before epoch {max(lasts[ZERO]) + 1:,}. Singh et al.'s table names the activation
-ReLU; rebuilt networks have their first logged losses with GELU, and not with ReLU. New here, for one, is
+ReLU; rebuilt networks have their first logged losses with GELU, and not with ReLU.
+
+New here, for one, is
 a pace of Adam: if a cross-entropy cannot round, the gap between logits, the outputs of a network, widens
 for a while about as fast as one of Adam's settings, β2, says.""")
 

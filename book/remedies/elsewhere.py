@@ -150,7 +150,9 @@ COUNT = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
 sheet.box(f"""Is the length of the weights all that a remedy changes? We trained small
 MLPs without any remedy and held the norm (length) of each of the three weight matrices,
 from the first step on, at the value that a remedy gives it. On addition modulo 59,
-addition modulo 97 and sparse parity {finite} of {every} networks then generalised. Not
+addition modulo 97 and sparse parity {finite} of {every} networks then generalised.
+
+Not
 all were as early as with the remedy itself. We had set the bound at twice its steps:
 {soon} networks kept to it, and in {COUNT[whole]} of {COUNT[len(norms)]} combinations of
 task and remedy all of them did. With the total norm of the three held {come("total")}

@@ -85,7 +85,7 @@ sheet.box(
     f"{words(claims.median(reached[plain]))}. It then mostly stays low: "
     f"{words(claims.median(back), '{:.0%}')} of the later test losses are above 0.01. "
     f"With the norm on queries and keys {came} of {len(scores.seeds)} runs came to "
-    "0.01. The paper's reason is that this norm makes attention sharp: it rests on "
+    "0.01.\n\nThe paper's reason is that this norm makes attention sharp: it rests on "
     "single tokens. That is so with the norm on queries and keys alone. But with a norm "
     "on all three (A*), so on queries and keys too, attention starts less sharp than "
     "without any norm."

@@ -64,7 +64,7 @@ sheet.box(
     "compressed they are: the effective rank counts the directions in use, and the "
     "power-law exponent says how unequal their sizes are. The paper says that such "
     "measures largely follow the order in which transformers with layer norm at "
-    "different places grok. We compare four places two by two: the first to a test "
+    "different places grok.\n\nWe compare four places two by two: the first to a test "
     "loss of 0.01 should also be the first near the smallest value of the measure. By "
     f"the effective rank, which the badge judges, {words(agree['pairs-rank'])} of the "
     f"six pairs agree in the median run, and all six in {whole['pairs-rank']} of "

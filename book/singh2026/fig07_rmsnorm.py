@@ -68,7 +68,7 @@ sheet.box(
     f"the MLP and attention {middle(rms['M+A*'])}, and without a norm "
     f"{middle(rms['No LN'])}. With layer norm the order is the same and the epochs are "
     f"nearly so: {middle(layer['M'])}, {middle(layer['M+A*'])} and "
-    f"{middle(layer['No LN'])}. So the sentence holds as we test it. The low loss does "
+    f"{middle(layer['No LN'])}. So the sentence holds as we test it.\n\nThe low loss does "
     "not last: once a network with a norm before the MLP has reached it, "
     f"{back[rms['M']]} of its later test losses are above 0.01 again with RMSNorm, and "
     f"{back[layer['M']]} with layer norm. A norm before attention alone is no clear gain: "

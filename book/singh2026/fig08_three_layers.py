@@ -79,7 +79,7 @@ sheet.box(
     "little to decide. We compare four variants two by two, with layer norm before the "
     f"MLP, before attention, before both or nowhere. In {sheet.told('same-order')} "
     "pairs the one that first comes to a smoothed test loss of 1 is the same with "
-    "three layers as with one, so the sentence holds as we test it. But with three "
+    "three layers as with one, so the sentence holds as we test it.\n\nBut with three "
     "layers losses jump up far more: once the training loss has first been 0.01, it is "
     f"above that for {high['three']} of the rest of training, and with one layer for "
     f"{high['one']} (means of the four). With three layers no network keeps its low "

@@ -113,7 +113,9 @@ sheet.box(f"""The paper's penalty draws the lengths of activations, the numbers 
 width of the layer. The paper says that it brings grokking, late generalisation, at each of six strengths from 0.001 to 1, at epochs
 {low:,} to {high:,}. Here {none} of the six does within {last:,} epochs, in networks of the paper's width, so the sentence fails as
 we test it. With two of the strengths the paper's networks need more than {last:,} epochs as well; but with every strength ours have
-{best:.0f} % of the test set right by then. The target matters. With a strength of 0.05 and no target (MAN), so that lengths are
+{best:.0f} % of the test set right by then.
+
+The target matters. With a strength of 0.05 and no target (MAN), so that lengths are
 drawn to zero, networks generalise at epoch {man:,.0f}. With half or a quarter of √d as the target they do not within {last:,} epochs.
 A quarter gets further, to {quarter:.0f} % of the test set.""")
 

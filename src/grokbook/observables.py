@@ -337,7 +337,11 @@ def head_update(s: Snapshot) -> Values:
 
 
 def _head(params: Mapping[str, Tensor]) -> Tensor:
-    """Return the weights (classes, width) of the last layer, the last matrix."""
+    """Return the weights (classes, width) of the last layer, the last matrix.
+
+    In a network whose head is the embedding it is another matrix. Raises IndexError
+    without any matrix.
+    """
     return [w for w in params.values() if w.dim() == 2][-1]
 
 

@@ -12,9 +12,10 @@ def staircase(step: int, _steps: int, *, every: int) -> float:
 
 
 def cosine(step: int, steps: int, *, warmup: int = 0) -> float:
-    """Return a factor that rises from 0 to 1 over ``warmup`` steps, then falls to 0.
+    """Return a factor that rises from 1/``warmup`` to 1, then falls towards 0.
 
-    It rises linearly and falls as half a cosine.
+    It rises linearly over ``warmup`` steps and falls as half a cosine, which would be 0
+    one step after the last.
     """
     if step < warmup:
         return (step + 1) / warmup

@@ -63,7 +63,7 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
             known = fields | {"each": name}
             texts: Any = {
                 key: getattr(row, key).format("{}", **known)  # its value comes later
-                for key in ("tested", "reads", "never")
+                for key in ("tested", "reads", "never", "zero")
             }
             sheet.add(replace(row, id=f"{row.id} {name}".strip(), **texts), basis)
     return sheet
@@ -147,8 +147,8 @@ class Sheet(list[Claim]):
     def box(self, answer: str = "") -> Html:
         """Return the box at the top of a page.
 
-        It has the ``answer`` of the page in plain words; the paper's words that the
-        main row judges, with verdict, number of runs and what decides it; the size of
+        It has the ``answer`` of the page in plain words, whose paragraphs an empty line
+        parts; the paper's words that the main row judges, with verdict, number of runs and what decides it; the size of
         the networks; the number of other claims by verdict; what was trained; and the
         terms that the answer does not explain.
         """
@@ -169,7 +169,7 @@ class Sheet(list[Claim]):
         is_whole = labels_by_size.keys() == {""} and not change.in_use
         if main and not main.exact and is_whole:
             marks = ["The paper's network, data and length of training"]
-        parts = [line(answer, kind="answer")]
+        parts = [line(text, kind="answer") for text in answer.split("\n\n")]
         if main:  # neither a question nor measurements of ours alone
             parts.append(line(_badge(main), f" {_judgement(main)}", kind="judged"))
             if fare := _fare(self._shown()):

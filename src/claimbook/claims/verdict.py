@@ -66,7 +66,8 @@ class Entry:
     * ``extra``: whether it goes beyond the paper, so that it is reported, not judged.
     * ``is_run``: whether anything tests it; in claims.yaml it is called ``run``.
     * ``reads``: its result as a sentence without a full stop, with ``{}`` for the value
-      and fields as in ``tested``; ``never``: the same for an infinite value.
+      and fields as in ``tested``; ``never``: the same for an infinite value; ``zero``:
+      the same for 0, which `evidence.times` gives if the first of two never comes.
     * ``question``: the page of book/questions that it helps to answer; an entry without
       one is a detail. ``leads``: whether it is one of the few that this page tells.
     * ``same_as``: the page whose entry judges this event, so that it counts once.
@@ -93,6 +94,7 @@ class Entry:
     is_run: bool = True
     reads: str = ""
     never: str = ""
+    zero: str = ""
     question: str = ""
     leads: bool = False
     same_as: str = ""
@@ -289,6 +291,8 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
         first = table.iloc[:, 0]
         is_held = [row.allows(value) for value in first]
         ours, interval = _summary(first, row.show)
+        if median(first) == 0 and row.zero:
+            row = replace(row, reads=row.zero)
         values = {str(seed): value for seed, value in first.items()}
         if row.bounds and not row.says:
             interval += f"; held in {sum(is_held)} of {len(table)}"
@@ -353,13 +357,14 @@ def _few(run: Run) -> str:
 
 
 def median(values: BySeed) -> float:
-    """Return the median over seeds, or NaN without any.
+    """Return the median over seeds: NaN without any, or if a value is NaN.
 
     Of two middle values it is the lower one, so that it is always the value of a seed.
     """
-    if not len(values):
+    numbers = [value for _, value in values.items()]
+    if not numbers or any(math.isnan(number) for number in numbers):
         return math.nan
-    return statistics.median_low([value for _, value in values.items()])
+    return statistics.median_low(numbers)
 
 
 def outcome(verdict: str) -> str:

@@ -158,9 +158,14 @@ def times(slow: Series, quick: Series) -> Series:
 def area(table: DataFrame) -> Series:
     """Return the integral of each column over the epochs by the trapezoidal rule.
 
-    Epochs without a value are skipped: a straight line bridges them.
+    Epochs without a value are skipped: a straight line bridges them. It is NaN without
+    a value, and 0 for one.
     """
-    return _each(table, lambda values: np.trapezoid(values, _epochs(values)))
+
+    def integral(values: Series) -> float:
+        return np.trapezoid(values, _epochs(values)) if len(values) else nan
+
+    return _each(table, integral)
 
 
 def average(table: DataFrame) -> Series:
@@ -178,11 +183,11 @@ def power(table: DataFrame) -> Series:
 
     The exponent is the slope of the least-squares line of ln value over ln epoch. Epoch
     0 is left out, and a value of 0 counts as 1e-300. It is NaN for fewer than two
-    values.
+    values, or if one is negative.
     """
 
     def slope(values: Series) -> float:
-        if len(values) < 2:
+        if len(values) < 2 or (values < 0).any():
             return nan
         log_values = np.log(values.clip(lower=1e-300))
         return np.polyfit(np.log(_epochs(values)), log_values, deg=1)[0]

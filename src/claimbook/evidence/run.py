@@ -87,8 +87,8 @@ class Run:
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
         """Return `series` at the epochs of the regular log.
 
-        These are the multiples of ``settings.log``, so the arm must log at one
-        interval.
+        These are the multiples of ``settings.log``. Raises TypeError for an arm that
+        logs at several intervals.
         """
         table = self.series(column, since=since)
         return table[table.index % self.settings.log == 0]
@@ -142,7 +142,8 @@ class Run:
     def falls_back(self, **measure: float) -> Series:
         """Return by seed the share of logs after `reaches` that are not at the level.
 
-        ``accuracy`` or ``loss`` is given as in `fitted`.
+        The share is NaN for a seed that never gets to the level, or only with its last
+        log. ``accuracy`` or ``loss`` is given as in `fitted`.
         """
         table, level = self._learned("test", measure)
         return events.missing_later(table, **level)
@@ -266,8 +267,9 @@ class Run:
     def rise(self, column: str, *, since: Bound) -> Series:
         """Return by seed the largest rise of a column above its value at an epoch.
 
-        The rise is infinite where the epoch never comes. A claim that a column stops
-        rising there bounds it [Prieto et al. 2025, Fig. 2, 9].
+        The rise is infinite where the epoch never comes, or where the column has no
+        value from there on. A claim that a column stops rising there bounds it [Prieto
+        et al. 2025, Fig. 2, 9].
         """
         rises = self.largest(column, since=since) - self.at(column, since)
         return rises.fillna(math.inf)

@@ -36,11 +36,11 @@ def largest_eigenvalue(
         A q_k = b_(k-1) q_(k-1) + a_k q_k + b_k q_(k+1) with orthonormal q:
 
     the eigenvalues of the tridiagonal matrix of a and b approach those of A from
-    inside. It begins at one random vector, makes at most ``products`` products with A,
-    and stops once an eigenvalue of A lies within ``tolerance`` * |value| of the value,
-    for almost every start the largest one. If the products do not suffice, the value is
-    a lower bound. It is NaN if H is not finite or P not positive. Memory is that of
-    ``products`` + 1 vectors as long as all parameters.
+    inside. It begins at one random vector, makes at most ``products``, at least one,
+    products with A, and stops once an eigenvalue of A lies within ``tolerance`` *
+    |value| of the value, for almost every start the largest one. If the products do not
+    suffice, the value is a lower bound. It is NaN if H is not finite or P not positive.
+    Memory is that of ``products`` + 1 vectors as long as all parameters.
     """
     scale: float | Tensor = 1.0
     if preconditioner is not None:

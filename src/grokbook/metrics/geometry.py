@@ -34,7 +34,8 @@ def neural_collapse(features: Tensor, labels: Tensor, head: Tensor) -> NeuralCol
     Features are (rows, width), labels (rows,) and the head's weights (classes, width).
     ``within_over_between`` is NC1. ``spread_of_lengths`` is the standard deviation of
     the lengths of NC2 over their mean, ``angle_error`` the mean distance of the cosine
-    of two classes from -1 / (K - 1). ``duality_error`` is NC3', between 0 and 2.
+    of two classes from -1 / (K - 1), NaN if only one class has samples.
+    ``duality_error`` is NC3', between 0 and 2.
     """
     label_column(features, labels)  # refuses those that are not one for each row
     (features,), (head,) = near_one([features]), near_one([head])

@@ -53,7 +53,10 @@ def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
 
 
 def top_gap(logits: Tensor) -> Tensor:
-    """Return the mean over rows of the largest logit minus the second largest."""
+    """Return the mean over rows of the largest logit minus the second largest.
+
+    Raises RuntimeError for fewer than two classes.
+    """
     top = logits.double().topk(2, dim=-1).values
     return (top[..., 0] - top[..., 1]).mean()
 
@@ -77,7 +80,10 @@ def residual_mass(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def margins(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the correct logit minus the largest wrong one, (*rows) in float64."""
+    """Return the correct logit minus the largest wrong one, (*rows) in float64.
+
+    It is infinite where there is only one class.
+    """
     return -gaps(logits.double(), labels).amax(dim=-1)
 
 

@@ -32,7 +32,7 @@ def fourier_spectrum(weight: Tensor) -> Tensor:
 def top_share(values: Tensor, *, k: int) -> Tensor:
     """Return the share of the k largest of n values (n,) in their sum of squares.
 
-    It is 0 if all values are zero.
+    It is 0 if all values are zero. Raises RuntimeError for k > n.
     """
     (scaled,) = near_one([values])
     squares = scaled.square()
@@ -92,7 +92,8 @@ def effective_rank(values: Tensor) -> Tensor:
 def stable_rank(values: Tensor) -> Tensor:
     """Return the sum of the eigenvalues (n,) of F^T F over the largest of them.
 
-    This is |F|_F^2 / |F|_2^2. It is 0 if all eigenvalues are zero.
+    This is |F|_F^2 / |F|_2^2. It is 0 if all eigenvalues are zero. Raises RuntimeError
+    for n = 0.
     """
     sizes = values.double().abs()
     return ratio(sizes.sum(), sizes.max())

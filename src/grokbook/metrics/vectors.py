@@ -48,7 +48,7 @@ def ratio(part: Tensor, whole: Tensor) -> Tensor:
 
 
 def median(values: Tensor) -> Tensor:
-    """Return the median of all values, NaN if one of them is; of two the lower.
+    """Return the median of one or more values, NaN if one of them is; of two the lower.
 
     It equals torch's, which warns on CUDA.
     """

@@ -412,14 +412,20 @@ def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
 
     It maps tokens (batch, length) int64 to logits of the next token (batch, length,
     vocabulary). ``options`` are fields of ``Layout``, such as sizes, dropout and
-    ``attention``. Without any it is GPT-2 small, with 124 million weights.
+    ``attention``; the last three below are fixed. Without any it is GPT-2 small, with
+    124 million weights.
     """
     settings = LANGUAGE | {"positions": 1024, "depth": 12, "width": 768, "heads": 12}
     settings |= {"bias": True, "tied": True, "dropout": 0.1, "activation": "gelu_tanh"}
-    settings |= options | {"initialisation": "gpt2"}
-    sites = ("embedding", "attention", "attention_out", "mlp_out")
-    settings |= {"dropout_at": sites, "hidden": (4 * settings["width"],)}
-    return Transformer(vocabulary, vocabulary=vocabulary, **settings)
+    settings |= options
+    return Transformer(
+        vocabulary,
+        vocabulary=vocabulary,
+        **settings,
+        hidden=(4 * settings["width"],),
+        dropout_at=("embedding", "attention", "attention_out", "mlp_out"),
+        initialisation="gpt2",
+    )
 
 
 def decoder(
