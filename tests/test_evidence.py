@@ -396,9 +396,10 @@ def test_epochs_behind_a_printed_mean_and_deviation():
 
 
 def test_pairs_agree_where_both_events_have_them_in_one_strict_order():
-    one = {"a": by_seed(1, 1, 1), "b": by_seed(2, 1, NEVER), "c": by_seed(3, 2, NEVER)}
-    other = {"a": by_seed(5, 5, 5), "b": by_seed(7, 7, 7), "c": by_seed(6, 6, NEVER)}
-    assert evidence.agreeing(one, other).to_dict() == {0: 2, 1: 1, 2: 2}
+    one = by_seed(1, 1, 1, 2), by_seed(2, 1, NEVER, 1), by_seed(3, 2, NEVER, 3)
+    other = by_seed(5, 5, 5, 5), by_seed(7, 7, 7, 5), by_seed(6, 6, NEVER, 9)
+    one, other = (dict(zip("abc", event, strict=True)) for event in (one, other))
+    assert evidence.agreeing(one, other).to_dict() == {0: 2, 1: 1, 2: 2, 3: 2}
     assert evidence.agreeing(one | {"c": by_seed()}, other).empty
     found = evidence.joined({"a": by_seed(1, 2, 3), "b": by_seed(4, NEVER)[::-1]})
     assert found.to_dict("index") == {0: {"a": 1, "b": 4}, 1: {"a": 2, "b": NEVER}}
