@@ -297,6 +297,21 @@ def sheet(record):
     return sheet
 
 
+LESS = "Less than the paper's"
+SIZES = {  # what runs have less of, and what the box says of it
+    ("width 8", "width 8"): [f"{LESS}: width 8"],
+    ("", "", "width 8"): [f"{LESS} (O): width 8"],
+    ("width 8", "width 9, two seeds of five"): [
+        f"{LESS} (M): width 8",
+        f"{LESS} (N): width 9",
+    ],
+    ("width 7", "width 8", "width 9"): [
+        f"{LESS} ({label}): width {size}"
+        for label, size in zip("MNO", (7, 8, 9), strict=True)
+    ],
+}
+
+
 def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     box = sheet.box("The paper says <so>.")
     recipe = "d · m · l · o · 500 epochs"
@@ -306,9 +321,17 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     told = ["The paper says <so>.", badge, size, others, recipe]
     assert box.text.splitlines() == told
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
-    for run in list(sheet.runs):  # of a smaller network it says what is smaller
-        run.record.experiment = replace(run.record.experiment, reduced="width 8")
-    assert "Less than the paper's: width 8" in sheet.box().text
+    (one,) = sheet.runs
+    for sizes, told in SIZES.items():
+        several = claims.Sheet("prieto2025/figx")
+        plan = one.record.experiment
+        runs = []
+        for label, size in zip("MNO", sizes, strict=False):
+            smaller = replace(one.record, experiment=replace(plan, reduced=size))
+            runs.append(Run(smaller, "plain", label))
+        several.add(row(above=0, main=True), (runs, THREE))
+        said = several.box().text.splitlines()[1:]
+        assert said == [*told, *([recipe] if len(told) < 3 else [])]
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(is_run=False), None)

@@ -173,7 +173,7 @@ def test_a_rerun_trains_what_a_page_reads_at_laptop_scale_unless_it_says_another
     """In this process where workers take longer to start than a smoke test to train."""
     asked = []
     monkeypatch.setattr(pool, "train", lambda todo, **how: asked.append((todo, how)))
-    monkeypatch.setattr(reading, "FEW", 3)
+    monkeypatch.setattr(reading, "FEW", 2)
     page = evidence.Page("singh2026/fig03", scale, retrain=True, device="cpu")
     every = papers.get("singh2026/fig02", trained)
     # a page may need one arm and read others too: it trains all unless it names them

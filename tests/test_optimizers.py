@@ -426,6 +426,7 @@ def test_defaults_of_a_stack_are_those_of_the_rule_for_one_network():
     params = [torch.nn.Parameter(torch.ones(2))]
     for one, stack in ((AdamW(params), StackedAdamW), (SGD(params, 0.1), StackedSGD)):
         assert stack.numbers.items() <= one.defaults.items()
+    AdamW(params, lr=1.0, weight_decay=2.0)  # turns weights round, and no longer
 
 
 def test_the_divisor_of_a_stack_has_the_eps_of_each_member():

@@ -383,7 +383,8 @@ def test_tiny_noise_size_and_fonts_do_not_matter():
     even = np.array([1, 0.123455, 12.3455, 97.8125, 0, -0.0, 1e5, 0.5])
     for other in (even * (1 - 1e-9), even * (1 + 1e-9), even + 1e-15):
         assert told(even) == told(other)
-    assert told([1e-16, 1]) == told([2e-16, 1])
+    assert told([0.8e-9, 1]) == told([0.9e-9, 1])
+    assert told([1.1e-9, 1]) != told([1.2e-9, 1])
     log = {"yscale": "log", "ylim": (1e-20, 2)}
     assert told([1e-16, 1], **log) != told([2e-16, 1], **log)
 

@@ -2,7 +2,6 @@
 trained elsewhere come into the records, all of them or none."""
 
 import contextlib
-import dataclasses
 import math
 import pickle
 import re
@@ -12,6 +11,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -62,7 +62,7 @@ def test_round_trip(two, path, tmp_path):
     assert (about["epochs_per_second"], about["epochs"]) == (15.0, 30)
     assert (about["commit"], about["source"]) == (project.commit(), project.source())
     a, b = two.arms
-    renamed = experiment(dataclasses.replace(a, name="A|new"), b)
+    renamed = experiment(replace(a, name="A|new"), b)
     assert [*records.load(renamed, tmp_path).members] == ["A|new|0", "b|0", "A|new|1"]
 
 
@@ -215,7 +215,7 @@ def test_looks_that_a_file_lacks_are_missing(two, path, tmp_path):
     a, b = two.arms
 
     def lacking(**looks):
-        seen = experiment(dataclasses.replace(a, **looks), b)
+        seen = experiment(replace(a, **looks), b)
         assert ("a", 0) not in records.load(seen, tmp_path).missing
         return [s for one, s in records.missing(seen, tmp_path) if one.name == "a"]
 
@@ -254,8 +254,8 @@ def test_one_that_sees_less_does_not_take_what_others_see(
 ):
     """Else the two would train it by turns for ever, or a column would be lost."""
     a, b = two.arms
-    dense = experiment(dataclasses.replace(a, observables=wide), b)
-    rare = dataclasses.replace(a, observables=narrow)
+    dense = experiment(replace(a, observables=wide), b)
+    rare = replace(a, observables=narrow)
     apart = experiment(rare, b, name="prieto2025/fig07")
     records.add(dense, result(dense.arms[0], 0, more=[column]), tmp_path)
     for loss in (5.0, 6.0):  # the second takes the place of its own
@@ -522,8 +522,8 @@ def test_replace_takes_another_and_the_first_that_is_offered(into, folder, tmp_p
 
 def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):
     other = two_arms("paper", "prieto2025/fig07")
-    rare = dataclasses.replace(A, observables=("core",))
-    apart = dataclasses.replace(other, arms=(rare, B))
+    rare = replace(A, observables=("core",))
+    apart = replace(other, arms=(rare, B))
     records.add(apart, result(rare, 0, loss=4.0), folder)
     assert len(list(folder.glob("*/*.fig07.parquet"))) == 1
     records.merge([folder], [PAPER, other], into)
@@ -531,9 +531,9 @@ def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):
 
 
 def changed_setting(folder, _):
-    new = dataclasses.replace(A, epochs=40)
+    new = replace(A, epochs=40)
     one = result(new, 1, epochs=new.logged_epochs())
-    records.add(dataclasses.replace(PAPER, arms=(new, B)), one, folder)
+    records.add(replace(PAPER, arms=(new, B)), one, folder)
 
 
 def frame_of(path):
@@ -629,6 +629,7 @@ FORGED = {
     "another source": ("no SHA-256 of its source", having(source="mine")),
     "finished soon": ("has no day", having(finished="soon")),
     "an accuracy of 7": ("accuracy that is not from 0 to 1", measured(test_accuracy=7)),
+    "a little too much": ("is not from 0 to 1", measured(test_accuracy=1 + 1.1e-6)),
     "less than no loss": ("train_loss that is not from 0", measured(train_loss=-0.1)),
     "a loss of NaN": ("loss of NaN, which ends", measured(train_loss=math.nan)),
     "no end": ("no whole number of epochs", having(epochs=29.5)),
@@ -657,7 +658,13 @@ def test_a_forged_member_is_refused_though_its_digest_is_right(tmp_path, said, f
 LEAST = {"seed": 0, "epochs": 0, "format": 0, "members_together": 1}
 
 
-def test_metadata_have_no_number_below_the_least_one_and_are_read_without_rows(path):
+def test_metadata_have_no_number_below_the_least_one_and_are_read_without_rows(
+    two, path, tmp_path
+):
+    for seconds, rounded, rate in ((7.127, 7.13, 4.21), (0.0, 0.0, 3e10)):
+        records.add(two, replace(result(two.arms[0], 1), seconds=seconds), tmp_path)
+        about = records.recorded(two, tmp_path)["a|1"]
+        assert (about["seconds"], about["epochs_per_second"]) == (rounded, rate)
     rows, meta = frame_of(path)
     for name, least in LEAST.items():
         path.write_bytes(member._parquet(rows, meta | {name: least - 1}))
@@ -697,6 +704,14 @@ def test_code_of_today_leaves_no_such_member(into, folder, monkeypatch, said, fo
         records.merge(*merging, stems=stems)
     monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))  # the book has it already
     records.merge(*merging, stems=stems, dry_run=True)
+
+
+def test_rounding_may_carry_a_share_a_millionth_past_its_bound(tmp_path):
+    for share in (1 + 0.9e-6, -0.9e-6):
+        one = result(A, 0)
+        one.rows[-1]["test_accuracy"] = share
+        records.add(PAPER, one, tmp_path)
+        assert len(records.load(PAPER, tmp_path)) == 1
 
 
 def test_one_that_reached_its_stop_ends_early_and_no_other_does(tmp_path):

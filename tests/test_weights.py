@@ -74,6 +74,8 @@ def test_radial_energy_of_known_angles_and_of_rows_that_do_not_count():
     )
     found = metrics.radial_energy(h, torch.zeros(5, 2))
     assert not any(found.values())
+    small = metrics.radial_energy(h[:1], 1.1e-6 * g[:1])  # above the mask
+    assert float(small["masked"]) == pytest.approx(2)
 
 
 def test_shared_direction():
