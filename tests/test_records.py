@@ -83,6 +83,7 @@ def test_one_frame_of_a_record_of_the_book():
     assert frame.equals(papers.record("prieto2025/fig02").frame)
     assert frame.attrs["paper"] == "Prieto et al. (2025)"
     assert frame.attrs["settings"]["scale"] == "paper"
+    assert (frame.attrs["units"][:6], frame.attrs["licence"]) == ("epochs", "MIT")
     every = grokbook.members().query("experiment == 'prieto2025/fig02'")
     assert len(every.query("scale == 'paper'")) == len(frame.attrs["members"])
     rows = grokbook.verdicts().query("page == 'prieto2025/fig02' and main")
@@ -625,7 +626,6 @@ FORGED = {
     "no device": ("no device_name in words", having(device_name="")),
     "a commit that counts": ("no commit in words", having(commit=7)),
     "no torch": ("no torch in words", having(torch=None)),
-    "of no stack": ("number of members_together", having(members_together=0)),
     "another source": ("no SHA-256 of its source", having(source="mine")),
     "finished soon": ("has no day", having(finished="soon")),
     "an accuracy of 7": ("accuracy that is not from 0 to 1", measured(test_accuracy=7)),
