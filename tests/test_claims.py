@@ -382,9 +382,13 @@ def test_the_box_says_what_decides_and_explains_terms(record, tmp_path, monkeypa
     assert tables.terms("a wug", "liu2026/fig01") == []
 
 
-def test_the_closing_shows_and_carries_the_claims(sheet):
+def test_the_closing_shows_and_carries_the_claims(sheet, capsys, monkeypatch):
+    """And prints them, but in a notebook."""
     reading._READ.append({"record": "prieto2025/fig01"})
     bundle = sheet.closing()._repr_mimebundle_()
+    assert capsys.readouterr().out == f"{bundle['text/plain']}\n"
+    monkeypatch.setattr("builtins.__IPYTHON__", True, raising=False)
+    assert sheet.closing() and not capsys.readouterr().out
     carried, html = bundle[claims.MIME], bundle["text/html"]
     assert (carried["page"], carried["scale"]) == ("prieto2025/figx", "paper")
     assert carried["verdict"] == "holds"

@@ -359,6 +359,9 @@ def test_a_panel_of_a_rerun_without_a_point_says_why(monkeypatch):
         ["no run comes here"],
         *([], [], []),
     ]
+    (text,) = panels[0].texts
+    where = text.get_position(), text.get_transform(), text.get_ha(), text.get_va()
+    assert where == ((0.5, 0.5), panels[0].transAxes, "center", "center")
 
 
 def test_tiny_noise_size_and_fonts_do_not_matter():
@@ -407,6 +410,20 @@ def test_the_picture_is_twice_as_sharp_as_it_is_large_closed_and_counted(
     assert data["text/plain"] == "figure: 3 panels, 2 lines"
     counts = {key: data[FIGURE_MIME][key] for key in ("axes", "lines", "patches")}
     assert counts == {"axes": 3, "lines": 2, "patches": 2}
+
+
+def test_thin_curves_keep_their_colour_beside_a_picture_of_many():
+    """Although a PNG has 256 colours: to a tenth of the way from black to white."""
+    figure, (left, right) = plots.panels(2)
+    left.imshow(np.linspace(0, 1, 900).reshape(30, 30), aspect="auto")
+    for place, color in enumerate(plots.COLOURS):
+        right.plot([0, 1], [place, place + 0.3], color=color, lw=0.7)
+    png, size = picture.png_and_size(figure)
+    image = Image.open(io.BytesIO(png))
+    assert image.size == tuple(2 * side for side in size)
+    seen = np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0) / 255
+    for color in plots.COLOURS:
+        assert np.abs(seen - to_rgb(color)).max(axis=1).min() < 0.1
 
 
 def test_numbers_that_can_be_read_off_are_those_of_marks_and_words():

@@ -221,6 +221,7 @@ def test_a_recipe_names_what_arms_share_and_both_values_where_they_differ():
     found = tables.recipe([replace(one, **some) for one in rates])
     assert found.partition(" · ")[2] == told
     assert "SGD, lr 0 / 1 / 2 · " in tables.recipe(rates[:3])
+    assert tables.recipe([plain, replace(plain, batch_size=2)]).endswith(" · 30 steps")
     assert tables.recipe([]) == ""
     data = Spec("sparse_parity", samples=2000, train_fraction=0.5)
     sizes = {"depth": 2, "width": 128, "norm": "batch"}
