@@ -84,10 +84,18 @@ def test_run_list_status(grokbook, known, monkeypatch):
 
 
 def test_status_lists_columns_without_code_and_that_is_no_fault(grokbook, known):
-    tiny = known(experiment(arm(log=10), seeds=(0, 1)))
-    for seed in tiny.seeds:
+    tiny = known(experiment(arm(log=10), seeds=(0, 1, 2)))
+    for seed in (0, 1):
         one = result(tiny.arms[0], seed, info=CPU, more=["update_below.0"])
         records.add(tiny, one)
+    _, out, _ = grokbook("list", NAME, "--scale", "smoke", "--json")
+    told = json.loads(out)  # of three members, two of which took two seconds each
+    assert told.pop("last") == records.recorded(tiny)["plain|0"]["finished"]
+    assert told == {"experiment": NAME, "scale": "smoke", "recorded": 2} | {
+        "members": 3,
+        "seconds": {"a processor": 6},
+        "all": "0:00:06 on a processor",
+    }
     code, out, err = grokbook("status")
     assert (code, NAME in out) == (0, True)
     assert err == (
@@ -121,6 +129,7 @@ def test_wrong_calls(grokbook, tmp_path):
         (["run", NAME, "--seeds", "7"], "unknown seed at laptop scale '7'"),
     ):
         sentence(grokbook(*words), 2, *parts)
+    assert cli._seconds("0") == 0
     for words, part in (
         (["merge"], "required: FOLDER"),
         ([], "name a command: list, run, merge, status"),

@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from itertools import product
+from itertools import combinations_with_replacement, product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -386,10 +386,21 @@ def test_a_seed_without_an_onset_tests_no_finished_network():
 
 
 def test_epochs_behind_a_printed_mean_and_deviation():
-    for epochs in ((1000, 2500, 2600), (3000, 3000, 3100)):
-        mean, spread = round(np.mean(epochs)), round(np.std(epochs))
-        assert epochs in evidence.behind(mean, spread, count=3)
-    assert evidence.behind(6167, 624, count=3, step=500) == [(5500, 6000, 7000)]
+    """All that print so, of all that there are in a range."""
+    every = combinations_with_replacement(range(0, 10_000, 500), 3)
+    printed = {epochs: (np.mean(epochs), np.std(epochs)) for epochs in every}
+    for epochs in combinations_with_replacement(range(3500, 6500, 500), 3):
+        mean, spread = map(round, printed[epochs])
+        found = evidence.behind(mean, spread, count=3, step=500)
+        assert (
+            epochs
+            in found
+            == [
+                one
+                for one, (its_mean, its_spread) in printed.items()
+                if abs(its_mean - mean) <= 0.5 and abs(its_spread - spread) <= 0.5
+            ]
+        )
     assert evidence.behind(2460, 136)
     assert not evidence.behind(8200, 650)  # of Table 7 of Tiwari et al.
     assert not evidence.behind(2450, 100)  # the mean of no five hundreds

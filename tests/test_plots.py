@@ -132,9 +132,15 @@ def test_seeds_are_thin_their_median_thick_and_their_range_shaded():
     assert axes.lines[-1].get_ydata() == pytest.approx([0.2, 0.3])
 
 
+MEASURES = {plots.accuracy: "accuracy (%)", plots.loss: "loss"}
+
+
 def test_only_the_test_curve_has_seeds_and_a_name():
-    for how in (plots.accuracy, plots.loss):
+    assert drawn(run(THREE), plots.accuracy).get_ylim() == (-3, 103)
+    for how in MEASURES:
         assert named(drawn(run(THREE), how)) == ["softmax"]
+        axes = drawn(run(THREE), how)
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("epoch", MEASURES[how])
         nobody = drawn(run({}), how)
         assert not nobody.lines and not nobody.collections
         axes = drawn(run(THREE), how, label="", color=plots.RED)
@@ -273,6 +279,9 @@ def test_labels_stand_apart_within_the_panel_and_in_order():
         assert len(found) == len(ends)
         for one, other in combinations(found, 2):
             assert one.y1 <= other.y0 + 0.5 or other.y1 <= one.y0 + 0.5
+        if ends == [1, 1, 1]:
+            gaps = np.diff(sorted(box.y0 for box in found))
+            assert gaps == pytest.approx([1.2 * 10.5 * 110 / 72] * 2, abs=0.5)
         for box in found:
             assert axes.bbox.y0 - 0.5 <= box.y0 and box.y1 <= axes.bbox.y1 + 0.5
         rising = sorted(zip(ends, (box.y0 for box in found), strict=True))
