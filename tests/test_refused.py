@@ -17,6 +17,7 @@ from grokbook import losses, metrics, models
 from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
 from grokbook.models.transformer import Layout
 from grokbook.optimizers import clip, clip_rows, grokfast, hold_norm
+from grokbook.optimizers.rules import StackedSGD
 
 SOFTMAX = "softmax_cross_entropy"
 SGD, MUON = Spec("sgd", lr=0.1), Spec("muon", lr=0.1)
@@ -185,6 +186,7 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: clip(torch.nn.ReLU(), norm=1), "clip needs an optimizer .* not ReLU"),
     (lambda: clip(torch.optim.SGD, norm=1), "clip needs an optimizer .* not SGD"),
     (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is not a matrix: \(2,\)"),
+    (lambda: hold_norm(stack(), names=["b"], norm=1), r"'b' is not a matrix: \(3, 2\)"),
     (lambda: hold_norm(named(), names="w", norm=1), r"names is a list .* \['w'\]"),
     (lambda: Layout(vocabulary=2, norms="mlp"), r"norms is a list .* \['mlp'\]"),
     (lambda: Layout(vocabulary=2, dropout_at="hidden"), "dropout_at is a list"),
@@ -213,6 +215,12 @@ def named():
     return torch.optim.SGD(
         [(name, torch.nn.Parameter(tensor)) for name, tensor in tensors.items()]
     )
+
+
+def stack():
+    """A rule for three networks with a vector "b"."""
+    vectors = torch.nn.Parameter(torch.ones(3, 2))
+    return StackedSGD([("b", vectors)], lr=0.1)
 
 
 @pytest.mark.parametrize(("call", "said"), SENT_IN)
