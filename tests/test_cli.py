@@ -1,5 +1,6 @@
 """The command: what it prints, its exit codes, one sentence for every bad call."""
 
+import io
 import json
 import os
 import signal
@@ -81,6 +82,22 @@ def test_run_list_status(grokbook, known, monkeypatch):
     assert grokbook(*RUN) == (0, "", "")  # nothing left to do
     monkeypatch.setattr("sys.stdout", None)  # as after >&- in a shell
     assert cli.main(["list", NAME]) == 0
+
+
+class Closed(io.StringIO):
+    """A pipe whose reader has ended, as of `| head`."""
+
+    def flush(self):
+        raise BrokenPipeError
+
+
+def test_a_closed_pipe_ends_it_without_a_word(grokbook, known, monkeypatch):
+    known(experiment())
+    ended = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr("sys.stdout", Closed())
+    cli.main(["list", NAME])
+    assert ended == [0]
 
 
 def test_status_lists_columns_without_code_and_that_is_no_fault(grokbook, known):

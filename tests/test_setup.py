@@ -575,6 +575,8 @@ def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):
         words = ("git", "-C", str(tmp_path), *identity, *words)
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
+    asked = []
+
     def asked_anew():
         project.commit.cache_clear()
         return project.commit()
@@ -595,6 +597,13 @@ def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):
     code.write_text("2")
     assert project.commit() == first
     assert asked_anew() == first + "+"
+    git("commit", "--all", "--quiet", "--message", "second")
+    project.commit.cache_clear()
+    monkeypatch.setattr(project, "source", lambda: asked.append("source"))
+    project.note_code()
+    code.write_text("3")  # during a long training
+    assert project.commit() == git("rev-parse", "--short=10", "HEAD").strip()
+    assert asked == ["source"]
     monkeypatch.setenv("GROKBOOK_COMMIT", "0123456789")
     assert asked_anew() == "0123456789"  # where another git encloses a copy
     project.commit.cache_clear()
