@@ -354,11 +354,11 @@ def row(name: str, times: list[tuple[float, ...]], flop: float, top: float) -> N
 def measure_gpu(name: str, members: int, options: argparse.Namespace, top: float):
     """Print two lines: the learner step by step, and captured."""
     plain, ours = both(name, "cuda", members)
-    _, phase = ours.phase()
+    objective = ours.phase().objective
 
     def eager() -> None:
         ours.prepare_step()
-        ours.run_step(phase)
+        ours.run_step(objective)
         ours.step_count += 1
 
     flop = forward_and_backward_flop(name)
@@ -488,10 +488,10 @@ def count(members: int = 5) -> None:
             [(settings, seed) for seed in range(members)],
             stacked=True,
         )
-        _, phase = ours.phase()
+        objective = ours.phase().objective
         ours.prepare_step()
         with Tally() as tally:
-            ours.run_step(phase)
+            ours.run_step(objective)
         mega = tally.bytes / members / 1e6
         print(f"| {name} | {tally.calls} | {mega:.0f} |", flush=True)
 

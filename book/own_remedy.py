@@ -315,7 +315,7 @@ class Race:
                 due = self.tests(decision.chosen)
             _, experiments = self.planned(due, is_test=is_test)
             todo = pool.tasks([*experiments.values()], self.folder)
-            left = sum(task.member[0].epochs for task in todo)
+            left = sum(task.arm.epochs for task in todo)
             count += sum(self.arm(point).epochs for point, _ in due) - left
             if is_test or left:
                 return count, left

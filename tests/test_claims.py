@@ -213,7 +213,7 @@ def test_a_rerun_of_some_arms_judges_no_row_that_rests_on_others(record, monkeyp
     assert judged((runs[:1], share), above=0).verdict.startswith("holds")
     sheet = claims.Sheet("p/fig1")
     sheet.add(row(above=0, main=True), (runs[:1], share))
-    of_book = "The paper's network, data and length of training"
+    of_book = "Nothing is smaller or shorter than in the paper"
     told = "A rerun: the verdicts below are those of its own runs."
     assert sheet.box("So.").text.startswith(told) and of_book in sheet.box().text
     monkeypatch.setattr(change, "in_use", change.read("optimizer.lr=0.02"))
@@ -321,7 +321,8 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     recipe = "d · m · l · o · 500 epochs"
     badge = "holds in 3 of 3 runs: “it is so”."
     others = "Of the 4 claims of this page 3 hold, 1 holds in some runs only"
-    size = "The paper's network, data and length of training"
+    size = "Nothing is smaller or shorter than in the paper; "
+    size += "what it leaves open is our choice"
     told = ["The paper says <so>.", badge, size, others, recipe]
     assert box.text.splitlines() == told
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
@@ -336,6 +337,10 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
         several.add(row(above=0, main=True), (runs, THREE))
         said = several.box().text.splitlines()[1:]
         assert said == [*told, *([recipe] if len(told) < 3 else [])]
+    one.record.experiment = replace(plan, reduced="width 8")
+    # the answer may be about other runs than the main row, then the box tells no size
+    text = sheet.box(runs=[Run(one.record, "x")]).text
+    assert "width 8" not in text and recipe in text
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(is_run=False), None)

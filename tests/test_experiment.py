@@ -107,7 +107,9 @@ def test_a_smoke_test_changes_the_length_and_limits_the_options():
 
 def test_rows_have_what_all_share_unless_they_say_otherwise():
     softmax, exact = Spec("softmax_cross_entropy"), Spec("exact_cross_entropy")
-    registry = Registry("new", seeds=(5, 6, 7), count=Size(3, 1), loss=softmax, log=10)
+    registry = Registry(
+        "new", seeds=(5, 6, 7), seed_count=Size(3, 1), loss=softmax, log=10
+    )
 
     @registry.section
     def figures():

@@ -23,7 +23,7 @@ PAIRS = torch.cartesian_prod(torch.arange(3), torch.arange(3))
 GIVEN = {
     **dict.fromkeys(("activations", "features", "h", "weight", "part", "a"), FEATURES),
     **dict.fromkeys(("whole", "b", "g"), FEATURES + 1),
-    **dict.fromkeys(("values", "of", "inputs"), EIGENVALUES),
+    **dict.fromkeys(("values", "of", "squared_lengths"), EIGENVALUES),
     "flags": EIGENVALUES > 9,
     "logits": LOGITS,
     "labels": torch.arange(9) % 4,
@@ -42,7 +42,7 @@ GIVEN = {
     "hidden": [FEATURES.relu(), FEATURES],
     "bias": True,
     "dtype": torch.float32,
-    "probes": 2,
+    "probe_count": 2,
     "k": 2,
     "p": 3,
 }

@@ -629,6 +629,14 @@ def test_a_damaged_twin_is_one_sentence(book, damaged):
         pages.execute([ID])
 
 
+def test_a_conflict_in_a_text_is_one_sentence(book):
+    path = book / "lectures" / "1-sums.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("# Sums\n" + CONFLICT.format("Two", "Three"))
+    told = f"{path}, line 2, is of a conflict in git: resolve it."
+    assert told in checks.check()
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -124,7 +124,7 @@ def test_seeds_are_thin_their_median_thick_and_their_range_shaded():
     axes = drawn(run({1: [0.1, 0.2]}), plots.curve, "test_accuracy")
     assert (len(axes.lines), len(axes.collections)) == (1, 0)
     two = run({0: [0.1, 0.2], 1: [0.3, 0.8]})
-    axes = drawn(two, plots.curve, "test_accuracy", seeds=False)
+    axes = drawn(two, plots.curve, "test_accuracy", each_seed=False)
     assert [list(line.get_ydata()) for line in axes.lines] == [[0.1, 0.2], [0.3, 0.8]]
     assert named(axes) == ["softmax"]
     early = run({0: [0.1, 0.2], 1: [0.3], 2: [0.2, 0.4]})  # one ended early
@@ -468,7 +468,7 @@ def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
     assert written == ["40", "99.5", "0.1k", "2.5k"]
     axes[3].set_xticks([0, 1], ["0", "thirty"])
     figure.legend(axes[0].lines + axes[1].lines, "ab", loc="outside lower center")
-    picture.stack(figure)
+    picture.one_column(figure)
     figure.draw_without_rendering()
     tops = [one.get_position().y1 for one in axes]
     assert tops[0] > tops[2] > tops[1] > tops[3]  # below the panel with the title

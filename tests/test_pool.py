@@ -167,7 +167,7 @@ def test_what_lacks_a_look_is_trained_again_and_all_with_replace(tmp_path):
 def on_a_cpu(monkeypatch):
     """Let the path of a GPU run on this machine."""
     train = loop.train
-    on_cpu = lambda members, **how: train(members, **how | {"on": "cpu"})  # noqa: E731
+    on_cpu = lambda members, **how: train(members, **how | {"device": "cpu"})  # noqa: E731
     monkeypatch.setattr(pool.loop, "train", on_cpu)
     monkeypatch.setattr(pool.devices, "choose_device", lambda name: name)
 

@@ -29,7 +29,7 @@ from claimbook.errors import BookError, NoRecord, RecordError
 from claimbook.records import member
 
 KEPT = {0: {"w": torch.arange(6.0).reshape(2, 3).T}}
-TRACE = [1.0, 0.125, math.inf, math.nan, 5e-324]
+TRACE = 6 * [1.0, 0.125, math.inf, math.nan, 5e-324]  # a loss for each of 30 steps
 
 
 @pytest.fixture
@@ -99,18 +99,25 @@ def test_kept_weights(two, path, tmp_path):
 
 
 def test_traces_keep_four_digits(two, path, tmp_path):
-    records.add(two, result(two.arms[0], 1, trace=[0.5, 0.25]), tmp_path)
+    records.add(two, result(two.arms[0], 1, trace=15 * [0.5, 0.25]), tmp_path)
     record = records.load(two, tmp_path)
     trace = record.trace("a")
     assert (trace.index.name, list(trace.columns)) == ("step", [0, 1])
     assert np.array_equal(trace[0], TRACE, equal_nan=True)
-    assert trace[1].dropna().tolist() == [0.5, 0.25]
+    assert trace[1].tolist() == 15 * [0.5, 0.25]
     with pytest.raises(RecordError, match="no trace of arm 'b'.*--arms \"b\"` trains"):
         record.trace("b")
-    given = np.geomspace(1e-300, 1e300, 1001)
+    given = np.geomspace(1e-300, 1e300, 30)
     records.add(two, result(two.arms[0], 0, trace=list(given)), tmp_path)
     trace = records.load(two, tmp_path).trace("a")[0]
     assert 2**-16 < abs(trace / given - 1).max() <= 2**-14
+
+
+@pytest.mark.parametrize("count", [1, 31])
+def test_a_trace_of_another_length_is_refused(two, path, tmp_path, count):
+    records.add(two, result(two.arms[0], 1, trace=[1.0] * count), tmp_path)
+    with pytest.raises(RecordError, match=f"has {count} losses for 30 steps"):
+        records.load(two, tmp_path)
 
 
 def test_a_column_that_others_have(two, path, tmp_path):
@@ -342,7 +349,7 @@ def test_two_writers_and_a_reader(two, path, tmp_path):
 
     def write(loss):
         for seed in (0, 1, 0):
-            full = result(a, seed, loss=loss, kept=KEPT, trace=[loss] * 3)
+            full = result(a, seed, loss=loss, kept=KEPT, trace=[loss] * 30)
             records.add(two, full, tmp_path)
             records.add(two, result(b, seed, loss=loss), tmp_path)
 
@@ -385,7 +392,7 @@ two = pickle.loads(bytes.fromhex(sys.argv[1]))
 rows = [{"epoch": epoch, "train_loss": 9.0} for epoch in (0, 10, 20, 30)]
 words = ("device", "device_name", "matmul", "torch", "python")
 info = dict.fromkeys(words, "cpu") | {"members_together": 1}
-more = Result(two.arms[0], 0, rows, {}, 2.0, info, trace=[9.0])
+more = Result(two.arms[0], 0, rows, {}, 2.0, info, trace=[9.0] * 30)
 records.add(two, more, Path(sys.argv[2]))
 """
 
@@ -409,7 +416,9 @@ def test_the_records_of_the_book_are_whole_of_today_and_in_the_index(
     assert len(whole) > 1000  # each read, so that its key is that of its settings
     assert records.stale(every) == []
     assert (BOOKS / records.INDEX).read_text() == records.index(every)
-    assert (BOOKS / records.EXPERIMENTS).read_text() == records.plans(every)
+    assert (BOOKS / records.EXPERIMENTS).read_text() == records.experiments_as_lines(
+        every
+    )
 
 
 def described(table, cell):
@@ -461,7 +470,7 @@ def committed(monkeypatch):
 @pytest.fixture
 def into(tmp_path, committed):
     """A record with arm a of seed 0, which keeps weights."""
-    records.add(PAPER, result(A, 0, kept=KEPT, trace=[1.0]), tmp_path / "into")
+    records.add(PAPER, result(A, 0, kept=KEPT, trace=[1.0] * 30), tmp_path / "into")
     return tmp_path / "into"
 
 
@@ -469,8 +478,8 @@ def into(tmp_path, committed):
 def folder(tmp_path):
     """Records from elsewhere: both arms of seed 0, and arm b of seed 1."""
     for one in (
-        result(A, 0, loss=9.0, kept=KEPT, trace=[2.0]),
-        result(B, 0, kept=KEPT, trace=[2.0, 3.0]),
+        result(A, 0, loss=9.0, kept=KEPT, trace=[2.0] * 30),
+        result(B, 0, kept=KEPT, trace=15 * [2.0, 3.0]),
         result(B, 1, loss=7.0),
     ):
         records.add(PAPER, one, tmp_path / "gpu")
@@ -498,7 +507,7 @@ def test_merging_is_a_copy_of_what_is_not_there(into, folder):
     assert record.missing == [("a", 1)]
     assert first_loss(into, "a", 0) == 1.0
     assert torch.equal(record.weights("b", 0, 0)["w"], KEPT[0]["w"])
-    assert record.trace("b")[0].tolist() == [2.0, 3.0]
+    assert record.trace("b")[0].tolist() == 15 * [2.0, 3.0]
     after = contents(into)
     assert before.items() <= after.items()
     there = {file.relative_to(folder): content for file, content in offered.items()}
@@ -518,7 +527,7 @@ def test_replace_takes_another_and_the_first_that_is_offered(into, folder, tmp_p
     found = merge(folder, into=into, replace=True)
     assert found == {"added": 0, "replaced": 1, "kept": 2}
     assert first_loss(into, "a", 0) == 9.0
-    assert records.load(PAPER, into).trace("a")[0].tolist() == [2.0]
+    assert records.load(PAPER, into).trace("a")[0].tolist() == [2.0] * 30
 
 
 def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):

@@ -18,7 +18,7 @@ NOTHING = [  # a comment, a docstring, blank lines, brackets
 ]
 SOMETHING = [  # a number in the loop, a default of a measurement, a function more
     ("claimbook/engine/loop.py", "PATIENCE = (20)", "PATIENCE = (21)"),
-    ("grokbook/observables.py", "probes=20", "probes=21"),
+    ("grokbook/observables.py", "probe_count=20", "probe_count=21"),
     ("grokbook/losses.py", "def ", "OTHER = 1\n\n\ndef "),
 ]
 

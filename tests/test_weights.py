@@ -111,7 +111,7 @@ def test_known_spectra_also_preconditioned():
     broken = metrics.largest_eigenvalue(lambda p: (p["x"] / 0).sum() ** 2, params)
     assert broken.isnan()
     objective, params = quadratic([k / 100 for k in range(1, 101)]), {"x": double(100)}
-    few = metrics.largest_eigenvalue(objective, params, products=4)
+    few = metrics.largest_eigenvalue(objective, params, most_products=4)
     assert few < 0.999 < metrics.largest_eigenvalue(objective, params) <= 1 + 1e-9
     # the tolerance is a share of the value, however long the longest eigenvector is
     for size in (1.0, 1e-3):
@@ -123,14 +123,14 @@ def test_known_spectra_also_preconditioned():
 
 def test_probes_gather_around_the_trace():
     loss, params, exact = quadratic([-1.0, 2.0, 3.0, 9.0]), {"x": double(4)}, 13
-    values = metrics.probe_values(loss, params, probes=400)
+    values = metrics.probe_values(loss, params, probe_count=400)
     error = values.std() / 20
     assert abs(values.mean() - exact) < 3 * error < abs(exact)
-    again = metrics.probe_values(loss, params, probes=2)
+    again = metrics.probe_values(loss, params, probe_count=2)
     assert torch.equal(again, values[:2]) and again[0] != again[1]
     scale = double(5)
     diagonal = lambda p: (scale * p["x"].square()).sum() / 2  # noqa: E731
-    (one,) = metrics.probe_values(diagonal, {"x": double(5)}, probes=1)
+    (one,) = metrics.probe_values(diagonal, {"x": double(5)}, probe_count=1)
     torch.testing.assert_close(one, scale.sum())
 
 

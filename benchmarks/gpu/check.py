@@ -69,7 +69,7 @@ def is_large(arm: Arm) -> bool:
 
 def short(arm: Arm) -> Arm:
     """Return the arm for a few steps, measured at its start, its middle and its end."""
-    later_loss = arm.later_loss and (STEPS // 2, arm.later_loss[1])
+    later_loss = arm.later_loss and (STEPS // 2, arm.later_loss.loss)
     nothing = {"keep": (), "trace": False, "stop": None, "rarely": None}
     changes = {"epochs": STEPS, "log": STEPS // 2, "later_loss": later_loss}
     return replace(arm, **changes | nothing)
@@ -80,7 +80,7 @@ def trained(members: list[Member], device: str, stacked: bool) -> list[Result]:
     groups = [members] if stacked else [[member] for member in members]
     results: list[Result] = []
     for group in groups:
-        results += loop.train(group, on=device, stacked=stacked) or []
+        results += loop.train(group, device=device, stacked=stacked) or []
     return results
 
 

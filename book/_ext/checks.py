@@ -26,8 +26,8 @@ from claimbook import evidence, names, observing, papers, tables
 from claimbook.claims import verdict
 from claimbook.claims.verdict import BOUNDS, digest
 from claimbook.errors import BookError, PageError
-from claimbook.project import FIGURE_MIME, home, records_folder
-from claimbook.records import EXPERIMENTS, Record, plans
+from claimbook.project import FIGURE_MIME, home, read_text, records_folder
+from claimbook.records import EXPERIMENTS, Record, experiments_as_lines
 
 LARGEST = 610_000  # bytes of an executed page
 TEST = ("tested", *BOUNDS)  # of a row, what a result must not change
@@ -56,7 +56,7 @@ def check(page_ids: list[str] | None = None) -> list[str]:
             found.append(str(error))
     if not page_ids:
         whole = (*summaries.faults(), *summaries.landing_faults(), *_unwritten())
-        whole += tuple(teaching.faults())
+        whole += (*teaching.faults(), *_unreadable())
         found += [f"{fault}." for fault in whole]
     if readable:
         found += [f"The function {fault}." for fault in _functions(readable)]
@@ -74,9 +74,19 @@ def _unwritten() -> Iterator[str]:
         return
     table = records_folder() / EXPERIMENTS
     text = table.read_bytes() if table.is_file() else b""
-    if text != plans(papers.every()).encode():
+    if text != experiments_as_lines(papers.every()).encode():
         place = notebooks.place(table)
         yield f"{place} is of other experiments: run 'python -m book index'"
+
+
+def _unreadable() -> Iterator[str]:
+    """Texts in Markdown that are not UTF-8, or in which git left a conflict."""
+    texts = home().glob("book/**/*.md")
+    for path in sorted(path for path in texts if "generated" not in path.parts):
+        try:
+            read_text(path)
+        except BookError as error:
+            yield str(error).removesuffix(".")
 
 
 def chapters() -> list[str]:
@@ -407,7 +417,7 @@ def _unmade(found: Record) -> dict[str, set[str]]:
     for arm, part in rows.groupby("arm", observed=True):
         stems = {one.partition(".")[0] for one in part.columns[part.notna().any()]}
         settings = found.experiment.arm(str(arm))
-        asked = (*settings.observables, *(settings.rarely or (0, ()))[1])
+        asked = (*settings.observables, *settings.rare_observables)
         names.observables()  # registers them
         made = observing.stems(asked)
         gone = stems - made - {"arm", "seed", "epoch"}

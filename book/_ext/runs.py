@@ -40,10 +40,10 @@ def table() -> pd.DataFrame:
 def made(folder: Path) -> pd.DataFrame:
     """The table of a folder of records, read anew."""
     index = records.read_index(folder)
-    plans = records.read_plans(folder).values()
+    recorded = records.read_experiments(folder).values()
     arms = [
         {"experiment": plan.name, "scale": plan.scale, "arm": arm.name} | trained(arm)
-        for plan in map(Experiment.from_plain, plans)
+        for plan in map(Experiment.from_plain, recorded)
         for arm in plan.arms
     ]
     rows, about = [], {}

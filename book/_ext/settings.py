@@ -131,7 +131,7 @@ def added(arm: Arm) -> Iterator[str]:
     if arm.schedule:
         yield arm.schedule.name
     if arm.later_loss:
-        yield f"another loss from step {arm.later_loss[0]:,}"
+        yield f"another loss from step {arm.later_loss.epoch:,}"
     if arm.alpha != 1:
         yield f"logits times {arm.alpha:g}"
     if arm.init_scale != 1:

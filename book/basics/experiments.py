@@ -9,7 +9,7 @@ from claimbook.experiment import Spec
 from claimbook.papers import END, Registry, Rows, Size, experiment, row, shared
 
 P = Size(97, 59)
-EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), count=Size(5, 5))
+EXPERIMENTS = Registry("basics", seeds=(42, *range(4)), seed_count=Size(5, 5))
 
 
 @EXPERIMENTS.section

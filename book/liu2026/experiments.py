@@ -55,7 +55,7 @@ def resnet(**options) -> Spec:
 COMMON = {"dataset": images(), "model": deep(), "loss": SOFTMAX32, "optimizer": adam()}
 COMMON |= {"epochs": Size(10_000, 3000), "log": 50, "observables": LOOK}
 COMMON |= {"trace": True, "through_nan": True}
-EXPERIMENTS = Registry("liu2026", (42, *range(9)), count=Size(5, 3), **COMMON)
+EXPERIMENTS = Registry("liu2026", (42, *range(9)), seed_count=Size(5, 3), **COMMON)
 ALL, THREE = Size(10, 3), Size(3, 3)  # seeds, where not five and three
 CURVATURE = ("sharpness", "adam_curvature")
 NARROW = {"model": deep(20), "rarely": (100, CURVATURE)}

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 4]{.kicker} A learning rate of 0.01 brings fewer loss spikes, because the network soon stops fitting its images
+# # [Liu et al. 2026 · Figure 4]{.kicker} A learning rate of 0.01 brings fewer loss spikes, because the network stops fitting its images
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -237,15 +237,16 @@ sheet.box(
     "them from the collapse on, that is, once float32 rounds the loss of most samples to "
     f"zero. From there on 1,000 epochs have {usual.get(1e-2)} spikes at a rate of 0.01, "
     f"{usual.get(1e-3)} at 0.001, and {usual.get(1e-4)} at 0.0001. So the sentence holds as we "
-    "test it, but it says little. At 0.01 the network soon stops fitting its images, and then "
-    "it has no low loss to jump from. Between 0.001 and 0.0001 there is hardly a difference."
+    "test it, but it says little. At 0.01 the network stops fitting its images in the course of the "
+    "training, and then it has no low loss to jump from. Between 0.001 and 0.0001 there is hardly a "
+    "difference."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-04
 #| caption: >
-#|   At a learning rate of 0.01 the loss spikes end since the network does not fit its images
-#|   again; at the two smaller rates they are about equally frequent. Each panel shows the
+#|   At a learning rate of 0.01 the loss spikes end because the network stops fitting its
+#|   images; at the two smaller rates they are about equally frequent. Each panel shows the
 #|   training loss of every step of one run. The numbers are medians over runs, so a
 #|   single run can have more spikes or fewer. In the titles: loss spikes in the whole
 #|   training. Below them: loss spikes per 1,000 epochs, counted from the collapse on, the
@@ -280,7 +281,8 @@ final = Series(
 )
 tables.prose(f"""
 * **Learning rates of 0.001 and 0.0001** are equally prone to {{term}}`slingshots <slingshot>`:
-  {told(prone[1e-3], "{:.2f}")} and {told(prone[1e-4], "{:.2f}")} per 1,000 epochs of {{term}}`collapse <softmax collapse>`.
+  {told(prone[1e-3], "{:.2f}")} and {told(prone[1e-4], "{:.2f}")} per 1,000 epochs of {{term}}`collapse <softmax collapse>`,
+  over all runs of each; the box has the seeds that every rate has.
 * **At 0.01** the network never fits again after its last slingshot, at epoch {told(final)}. It ends at a loss of
   {told(rates[1e-2].last("train_loss"), "{:.2f}")}; guessing has {math.log(CLASSES):.2f}.
 * **{{term}}`Label smoothing`** ends the collapse and brings jumps of its own: {told(jumped["float32"])} with the loss in float32, and

@@ -87,11 +87,11 @@ sheet.box(
     "The paper says that the logits of a language model, its outputs before the softmax, "
     f"grow towards plus infinity: their mean ends at {PAPER[0]} with a float32 loss, and at "
     f"{PAPER[1]} with a float64 loss. Our language model does the opposite. It is hundreds "
-    "of times smaller, and learns a short text by heart. Its mean logit falls below zero, "
+    "of times smaller, and learns a short text by heart.\n\nIts mean logit falls below zero, "
     f"and ends at {ends[low]} with a float32 loss and at {ends[high]} with a float64 loss. "
-    "So the precision of the loss makes no clear difference. At our learning rate, 0.1, a rise "
-    "has been published for networks of full size, with the code that the paper follows (Table "
-    "4). So size may decide."
+    "So the precision of the loss makes no clear difference. At our learning rate, 0.1, others "
+    "report a rise in far larger networks, trained on far more text with the code that the paper "
+    "follows (Table 4). So size or text may decide."
 )
 
 

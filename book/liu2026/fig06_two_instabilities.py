@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 6]{.kicker} Float64 ends the late loss spikes of nearly every narrow MLP
+# # [Liu et al. 2026 · Figure 6]{.kicker} Float64 ends the late loss spikes of a narrow MLP in nearly every run
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -142,12 +142,13 @@ sheet.box(
 # %% tags=["hide-input"]
 #| name: fig-liu2026-06
 #| caption: >
-#|   Float64 ends the late spikes of nearly every narrow network. (a, b) Training loss of
-#|   every step, one run each, with the same starting weights. Dotted: the early spikes,
-#|   which float64 does not end. A jump counts as a spike if it begins at a loss of 0.001 or
-#|   less, and as a late one if shortly before 40 % of the samples were collapsed, their loss
-#|   rounded to zero in float32. Losses below 1e-9 lie on the lower edge. (c) Number of late spikes. Each dot is one run: all in
-#|   float32, with the loss alone in float64, and all in float64.
+#|   Float64 ends the late spikes of a narrow network in nearly every run. (a, b) Training loss
+#|   of every step, one run each, with the same starting weights. Dotted: early spikes, which
+#|   come with float64 too. A jump counts as a spike if it begins at a loss of 0.001 or less. It
+#|   is a late one if, shortly before it, at least 40 % of the samples were collapsed, their loss
+#|   rounded to zero in float32. Losses below 1e-9 lie on the lower edge. (c) Number of late
+#|   spikes. Each dot is one run: all in float32, with the loss alone in float64, and all in
+#|   float64.
 #| alt: >
 #|   Three panels. The float32 loss spikes every 600 epochs to the end. In float64 it spikes
 #|   once or twice early and then only falls. The dots are at 6 to 15 in float32; with a float64 loss and in

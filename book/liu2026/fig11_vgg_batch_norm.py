@@ -73,7 +73,7 @@ sheet.box(
     "The paper shows that VGG-11, a convolutional network, has late loss spikes even with "
     "batch norm after each convolution. Ours, with an eighth of the channels and "
     f"{base.settings.dataset.options['train_samples']} training images, has {many[base]} loss "
-    f"spikes in {base.settings.epochs:,} epochs, and {many[plain]} without batch norm. So the "
+    f"spikes in {base.settings.epochs:,} epochs, and {many[plain]} without batch norm (medians of {len(base.seeds)} runs each). So the "
     "sentence fails here; a wider network or a longer run may still spike. What the paper holds "
     f"responsible for spikes is there all the same. Up to {most} of the samples collapse "
     "(median of the runs): float32 rounds their loss to zero. Then the mean classifier grows "

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 13]{.kicker} A narrow ResNet-18 has no loss spike, though all its samples collapse
+# # [Liu et al. 2026 · Figure 13]{.kicker} In 2,000 epochs a narrow ResNet-18 has no loss spike, though all its samples collapse
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -88,7 +88,7 @@ sheet.box(
     "loss spike. Ours, with an eighth of the channels and "
     f"{single.settings.dataset.options['train_samples']} training images, has none either: "
     f"{many[single]} loss spikes in {epochs:,} epochs, in {runs}. The MLP of Figure 1, at the "
-    f"paper's width, has {many[mlp]} in this time. So the sentence holds, as far as so small a "
+    f"paper's width and with twice as many images, has {many[mlp]} in this time (median). So the sentence holds, as far as so small a "
     "network shows it. A spike could have come: the paper's spikes begin from a collapse, in "
     f"which float32 rounds losses to zero, and {most} of the samples are collapsed for most of "
     "the training."
@@ -97,7 +97,7 @@ sheet.box(
 # %% tags=["hide-input"]
 #| name: fig-liu2026-13
 #| caption: >
-#|   A narrow ResNet-18 collapses for good and never spikes; an MLP collapses and spikes. (a, b)
+#|   A narrow ResNet-18 stays collapsed to the end and does not spike; an MLP collapses and spikes. (a, b)
 #|   Training loss at every step of one run of ResNet-18 and of one of the MLP of Figure 1. Losses
 #|   below 1e-9 lie on the lower edge. The number in the title is the median over runs; the first
 #|   small jump in (b) comes before the MLP fits its images, and is not counted. (c) Share of

@@ -138,13 +138,15 @@ sheet = claims.read(page.name, found)
 times_longer = evidence.words(claims.median(longer["W_G"]), "{:.1f}")
 sheet.box(
     "The paper says that a collapse, in which float32 rounds losses to zero, starts a feedback "
-    "loop, called inflation, and then a loss spike: the mean classifier (the mean of the last "
-    "layer's rows) and the mean of the features drive each other in opposite directions. We "
-    "trained what the theory assumes, a last layer on features that are free to go anywhere. "
+    "loop, called inflation, and then a loss spike. In the loop two means drive each other in "
+    "opposite directions: the mean classifier (the mean of the last layer's rows) and the mean "
+    "of the features, the inputs of that layer.\n\nWe trained what the theory assumes: a last "
+    "layer whose features are trained directly, with no network before them. "
     "With a float32 loss the mean classifier grows to "
     f"{times_longer} times its length at the collapse and turns against the mean feature; with a "
     "float64 loss it does neither. So inflation is there, and the sentence holds as we test "
-    f"it. But the growth becomes slow, and {told(count[single])} loss spikes follow in "
+    "it. But the mean feature hardly grows, so that the loop does not close. The growth becomes "
+    f"slow, and {told(count[single])} loss spikes follow in "
     f"{steps:,} epochs: inflation alone makes none here."
 )
 

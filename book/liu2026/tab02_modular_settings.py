@@ -100,8 +100,8 @@ sheet.box(
 #| name: fig-liu2026-tab02
 #| caption: >
 #|   Two thirds of the settings of modular division are stated. Each line is one setting that a
-#|   run needs. Blue squares: the paper states it, in these words. Red crosses: the paper does not
-#|   state it, and we took this.
+#|   run needs. Blue squares: the paper states it, with this value. Red crosses: the paper does not
+#|   state it, and we took this. Where an entry is cut (…), the table further down has it whole.
 #| alt: >
 #|   A list of 35 settings in two columns. Most of the settings of optimiser and MLP have a
 #|   square. Crosses are at the transformer's activation, positions, biases, embeddings, the

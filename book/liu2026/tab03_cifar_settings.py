@@ -80,7 +80,7 @@ sheet.box(
     f"CIFAR-10 images, one needs {len(SETTINGS)} settings by our list, and the paper states "
     f"{sum(stated)} of them. So the sentence is true in part. The most important setting that "
     "is missing is the number of training images: it decides what a run costs, and how much a "
-    "single image counts in the gradient. We take 200, as an earlier paper on loss spikes does, "
+    "single image counts in the gradient. Runs of full size have 200 here, as an earlier paper on loss spikes does, "
     "and 2,000 for the vision transformer (ViT). Nothing is trained on this page."
 )
 
@@ -88,8 +88,9 @@ sheet.box(
 #| name: fig-liu2026-tab03
 #| caption: >
 #|   The paper states most settings that a run on CIFAR-10 needs, but not the number of training
-#|   images. Each line is one setting. Blue squares: the paper states it, in these words. Red
-#|   crosses: the paper does not state it, and the words in red are our choice.
+#|   images. Each line is one setting, or a few that belong together. Blue squares: the paper
+#|   states it, or most of it, in short. Red crosses: the paper does not state it, and the words
+#|   in red are our choice.
 #| alt: >
 #|   A list of 28 settings in two columns. Those of the optimiser have a square. Crosses are
 #|   at the number of training images and their choice, at biases, hidden units of the

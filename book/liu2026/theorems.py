@@ -152,7 +152,7 @@ sheet.box(
     "mean classifier. In exact arithmetic a step of gradient descent cannot move it. The paper "
     "says that it does move once float32 rounds the loss of every sample to zero (a collapse): "
     "each step then takes it away from the mean of the last layer's inputs, by the distance of "
-    "Theorem 4. We checked this without training, on a made-up last layer and made-up inputs. "
+    "Theorem 4.\n\nWe checked this without training, on a made-up last layer and made-up inputs. "
     "The margin of a sample is the lead of its correct class over the others. "
     f"At {len(heads)} margins from 20 to 30, a step with the loss in float32 is "
     f"{heads[-1][0]:.2f} times as long as the theorem says (largest error {error[0]:.0e}). So "

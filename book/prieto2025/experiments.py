@@ -47,7 +47,7 @@ def sgd(lr, momentum=0.0, **options) -> Spec:
 
 
 COMMON = {"dataset": modular(), "model": mlp(), "log": ((1000, 50), (END, 500))}
-EXPERIMENTS = Registry("prieto2025", (42, 0, 1, 2, 3), count=Size(5, 1), **COMMON)
+EXPERIMENTS = Registry("prieto2025", (42, 0, 1, 2, 3), seed_count=Size(5, 1), **COMMON)
 
 # The bias-free transformer of the first public code (two MLP matrices).
 SIZE = {"classes": 114, "vocabulary": 114, "width": 128}

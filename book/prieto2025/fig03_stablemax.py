@@ -106,7 +106,8 @@ sheet.box(
     "the terms are exponentials. When one logit leads by too much, rounding leaves its term alone in the sum, and the "
     "others are lost. The paper calls StableMax, a replacement for softmax whose terms grow along a line, numerically more "
     "stable. It is: in float32 a sum of two terms loses the smaller one once its logit is "
-    f"{softmax['float32']:.1f} behind with softmax, and {stable['float32']:,.0f} behind with StableMax. StableMax lasts "
+    f"{softmax['float32']:.1f} behind with softmax, and {stable['float32']:,.0f} behind with StableMax, with zero half-way "
+    "between the two logits, which is StableMax's worst case. StableMax lasts "
     "longer in float16 and float64 too, so the sentence holds. No network was trained for this page."
 )
 
@@ -116,7 +117,8 @@ sheet.box(
 #|   StableMax loses its small terms far later than softmax. (a) The term that one
 #|   logit adds to the sum, over the range that the paper draws. Softplus, another
 #|   function that ends as a line, is there for comparison. (b) The smaller of two
-#|   terms divided by the larger one, against the lead of one logit over the other. The
+#|   terms divided by the larger one, against the lead of one logit over the other, with
+#|   zero half-way between them, where StableMax loses the smaller term earliest. The
 #|   level lines are about the smallest numbers that each float type can add to 1. A
 #|   dot marks the lead from which on the sum is the larger term alone. The two numbers
 #|   are those leads in float32.

@@ -105,7 +105,9 @@ sheet.box(f"""\
 A step along the weights makes a network surer of its answers and teaches it nothing. The paper calls this naive loss
 minimisation (NLM) and says that updates are aligned with it beyond the point of overfitting. We measure the cosine
 between weights and negative gradient, where 1 is the same direction. In the output layer of an MLP without biases it is
-{lows[plain]} or more once the training set is right (the fit), up to {peaks[plain]}, so the sentence holds. But it is
+{lows[plain]} or more once the training set is right (the fit), up to {peaks[plain]}, so the sentence holds.
+
+But it is
 {before[plain]} already while half of the training set is wrong: this direction does not begin with the fit. For all
 weights as one vector it is lower, {wholes[plain]} in the MLP and {wholes[block]} in a transformer.""")
 
@@ -133,7 +135,7 @@ figure, axes = plots.panels(len(drawn), height=3.7, sharey=True)
 for panel, (run, tensors) in zip(axes, drawn.items(), strict=True):
     for (name, tensor), color in zip(tensors.items(), plots.COLOURS, strict=False):
         plots.curve(panel, run, f"cos_grad.{tensor}", color=color, label=name)
-    whole = {"color": plots.BLACK, "linestyle": "-.", "seeds": False}
+    whole = {"color": plots.BLACK, "linestyle": "-.", "each_seed": False}
     plots.curve(panel, run, "cos_grad", label=f"all: {wholes[run]}", **whole)
     for bounds, side in (
         ({"until": run.fitted(accuracy=0.5)}, "center"),
@@ -338,7 +340,7 @@ for run in (*drawn, descent):
         done = 100 * run.series("train_accuracy")[seed].reindex(aligned.index)
         before.plot(done, aligned[seed], color=run.color, **style)
     before.plot([], [], color=run.color, label=run.label, **style)
-step = {"linestyle": plots.DASHED, "seeds": False, "label": "AdamW's step"}
+step = {"linestyle": plots.DASHED, "each_seed": False, "label": "AdamW's step"}
 plots.curve(over, plain, LAST, label="float64 loss")
 plots.curve(over, plain, LAST.replace("grad", "update"), **step)
 plots.curve(over, single, LAST)

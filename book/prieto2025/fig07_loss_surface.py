@@ -121,9 +121,9 @@ sheet.box(f"""\
 ⊥Grad leaves the part along the weights out of each gradient. The paper says that gradient descent with it (⊥SGD) moves
 directly to low training and test loss. In our MLP it does, with StableMax in place of softmax in the loss: whenever the
 training loss halves, the test loss falls too, in all from {words(claims.median(ortho.at(TEST, 0)), "{:.1f}")} to
-{low[ortho]}. So the sentence holds. With plain SGD the test loss climbs to {low[sgd]} while the training loss falls. With
+{low[ortho]}. So the sentence holds. With plain SGD (a tenth of the rate, no momentum, twenty times the epochs) the test loss climbs to {low[sgd]} while the training loss falls. With
 weight decay it climbs to {peaks[decay]} and then comes down a little. But ⊥SGD alone is not enough: with softmax its
-test loss rises on the way.""")
+test loss rises on the way (not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-07
@@ -132,10 +132,12 @@ test loss rises on the way.""")
 #|   SGD it rises while training loss falls. Each network is thin and the median thick;
 #|   a shaded area spans the networks of one method. A line ends where its training
 #|   ends. (a) Test loss is solid, training loss dashed, each in the loss that is
-#|   trained on: StableMax for ⊥SGD, softmax for SGD with and without weight decay. The
+#|   trained on: StableMax for ⊥SGD, softmax for SGD with and without weight decay, so that the heights of the
+#|   two cannot be compared. The
 #|   numbers are the median test loss at the start, at the ends of ⊥SGD and of plain
 #|   SGD, and at the peak of SGD with decay. (b) Test accuracy of the same three, of
-#|   ⊥SGD with softmax, and of SGD with five times the weight decay.
+#|   ⊥SGD with softmax, and of SGD with five times the weight decay,
+#|   of which one network of five generalises.
 #| alt: >
 #|   Left: training losses of all three fall. Test loss rises to about 20 for SGD. With
 #|   decay it rises and begins to fall, for orthogonal SGD it falls below 1 within 500

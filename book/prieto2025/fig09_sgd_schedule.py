@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 9]{.kicker} Under gradient descent too, an MLP stops generalising once its samples have collapsed
+# # [Prieto et al. 2025 · Figure 9]{.kicker} Under gradient descent too, an MLP's test accuracy stops rising once half of its samples have collapsed
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -90,7 +90,9 @@ In a softmax collapse (SC) softmax rounds the loss of a training sample to zero,
 more. To show that Adam is not to blame, the paper trains by gradient descent in steps of equal length, and says that
 collapse ends grokking there too. In our MLP with 60 and 70\u00a0% of the pairs it does: once half of the samples have
 collapsed, test accuracy rises by at most {usual} points in the median network and {most} in any, whichever of three
-float types the loss has. So the sentence holds. A loss with fewer bits collapses sooner. With 40\u00a0% there is nothing
+float types the loss has. So the sentence holds.
+
+A loss with fewer bits collapses sooner. With 40\u00a0% there is nothing
 to end: within {small[0].settings.epochs:,} epochs no network generalises, collapsed or not, and only float16
 collapses.""")
 
@@ -145,7 +147,8 @@ for panel, size in zip(axes, SIZES, strict=False):
     draw(panel, runs[size])
 axes[0].set_ylabel("accuracy (%)")
 note = f"rise after line:\nmedian +{usual},\nat most +{most}"
-axes[1].text(4900, 71, note, color=plots.BLACK)
+paper = {"fc": "white", "ec": "none", "pad": 1}
+axes[1].text(4900, 71, note, color=plots.BLACK, bbox=paper)
 plots.letter(axes, [f"{name} of the pairs" for name in SIZES.values()])
 axes[-1].plot([], [], ls=":", color=plots.BLACK, label="half have collapsed")
 figure.legend(

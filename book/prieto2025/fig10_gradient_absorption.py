@@ -80,9 +80,11 @@ swallows it. The paper says that more and more updates are lost in this way as t
 shrinks. We trained an MLP with plain gradient descent, {len(plain.seeds)} times. When it had
 just fitted its training set (every answer there right), a median of {lost["fit"]} of its
 updates were lost; at epoch {last:,} it was {lost["end"]}. We take the growth of each run by
-itself; its median is {grown}-fold, so the sentence holds. The paper
-adds that Adam and AdamW suffer less. This fails here: AdamW loses {lost[adam]} at the end,
-although its share falls back to nothing again and again.""")
+itself; its median is {grown}-fold, so the sentence holds.
+
+The paper adds that Adam and AdamW suffer less. This fails at the end of our training, where AdamW
+loses {lost[adam]}. But its share falls back to nothing again and again: on average over the training
+it is not far above that of gradient descent (not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-10
@@ -90,7 +92,7 @@ although its share falls back to nothing again and again.""")
 #|   While the gradient of gradient descent falls a thousandfold, rounding swallows more and
 #|   more updates. (a) Share of the updates that are not zero and still leave their weight as
 #|   it was. With gradient descent it grows steadily. With AdamW it rises and falls in waves.
-#|   (b) Length (norm) of the gradient under gradient descent. Both axes are logarithmic.
+#|   (b) Length (norm) of the gradient under gradient descent. Both axes of (b) are logarithmic.
 #|   Thin lines are single networks, thick lines their median, and shaded is their range.
 #|   Dotted lines mark the fit, the epoch at which a network has its training set right. The
 #|   factor written at the end is the median of the networks' factors.

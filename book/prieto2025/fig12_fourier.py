@@ -123,14 +123,16 @@ shares = {
 bound = sheet.values["sparse"][0].at_least
 asked, above = evidence.words(bound, "{:.0%}"), (over(end, top) >= bound).sum()
 sheet.box(f"""\
-Fourier components say of how many waves a layer is made: a constant, and a cosine and a sine
-of each frequency. Networks that learn modular addition with weight decay use only a few. The
+A layer can be written as a sum of waves, its Fourier components: a constant, and a cosine and a
+sine of each frequency. Networks that learn modular addition with weight decay use only a few. The
 paper says that MLPs which grok without weight decay use few waves too. In our MLP, which groks with
 StableMax, ten of {p} components hold a median of {shares["grokked"]} of the squared norm of the
 output layer. We had asked for at least {asked}, which {above} of {len(end)} runs reaches, hence
 "mixed".
-In an MLP that memorised with softmax and does not grok, ten hold {shares["memorised"]}, and
-most of that is the constant.""")
+
+In an MLP that memorised with softmax and does not grok, ten hold a median of
+{shares["memorised"]}, and most of that is the constant; β2 of Adam and the length of training
+differ there too.""")
 
 
 # %% tags=["hide-input"]
@@ -143,9 +145,9 @@ most of that is the constant.""")
 #|   stand next to each other. The paper draws (a) alone. One network of each kind is drawn,
 #|   and the shares in words are medians of all networks.
 #| alt: >
-#|   Top: some twenty bars stand at two to five times the mean, in pairs of unequal height,
-#|   the others lie near zero. Bottom: all bars but the first are of about the same height,
-#|   below the mean; the constant stands far above it.
+#|   Top: some twenty bars stand at one to three times the dashed line, in pairs of unequal
+#|   height, the others lie far below it. Bottom: all bars but the first are of about the same
+#|   height, near the dashed line; the constant stands far above it.
 #| fold: "Code: draw the figure"
 def unit(spectrum):
     """Norms in units of their root mean square."""

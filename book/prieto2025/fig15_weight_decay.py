@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 15]{.kicker} With each at its best learning rate, an MLP groks about as early with weight decay as with ⊥AdamW
+# # [Prieto et al. 2025 · Figure 15]{.kicker} With each at its best learning rate, an MLP generalises about as early with weight decay as with ⊥AdamW
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -117,7 +117,9 @@ sheet.box(f"""\
 ⊥AdamW is AdamW without the part of each gradient that lies along the weights. The paper says
 that it leads to grokking faster than the best weight decay, and names no learning rate. We
 compare both in an MLP, each at its own best of the rates that we tried, chosen by these same
-runs. ⊥AdamW first has 95\u00a0% of the test set right at epoch {first[top_perp]}, AdamW with
+runs; Adam's β2 and ε differ as well.
+
+⊥AdamW first has 95\u00a0% of the test set right at epoch {first[top_perp]}, AdamW with
 weight decay at {first[top]}. The median lead of ⊥AdamW is {lead} epochs, and it leads in
 {(ahead > 0).sum()} of {len(ahead)} runs, hence "mixed". With both at a rate of 0.01 it leads.
 At a rate of 0.05 ⊥AdamW fits its training set and does not generalise.""")
@@ -151,7 +153,7 @@ def draw(panel, rate):
     """Test accuracy at a learning rate, with every decay and with ⊥AdamW."""
     for strength in STRENGTHS:
         shown = strength == "8"
-        plots.curve(panel, decays[rate, strength], TEST, percent=True, seeds=shown)
+        plots.curve(panel, decays[rate, strength], TEST, percent=True, each_seed=shown)
     plots.curve(panel, perp[rate], TEST, percent=True, linestyle="-.")
     first, last = (100, 5000) if rate == "0.001" else (30, 1000)
     ticks = [at for at in (30, 100, 300, 1000, 3000) if first <= at <= last]

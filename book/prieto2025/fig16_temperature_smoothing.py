@@ -69,12 +69,14 @@ ends = {
 sheet.box(f"""\
 Label smoothing trains a network towards answers that are a little less than certain. The
 paper says that it prevents softmax collapse (SC), but keeps a network from generalising fully.
-In softmax collapse, softmax rounds the losses of sure answers to zero, and learning stops. On
-an easier task than the paper's and in a shorter training an MLP with smoothing does generalise
+In softmax collapse, softmax rounds the losses of sure answers to zero, and the paper says that
+learning then stops.
+
+On an easier task than the paper's and in a shorter training an MLP with smoothing does generalise
 fully: it ends at {ends[smooth]} of the test set, and keeps 95\u00a0% from epoch
 {epochs[smooth]} on (StableMax: {epochs[stable]}). So the sentence fails in this small case.
-Softmax at a temperature of 100,000, which the paper says only delays the collapse, ends at
-{ends[hot]}. Our training is too short to see a late collapse.""")
+Softmax at a temperature of 100,000, which divides the logits by this number, ends at {ends[hot]}. The
+paper says that this only delays the collapse; here it has just begun when our training ends (b).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-16
@@ -84,7 +86,8 @@ Softmax at a temperature of 100,000, which the paper says only delays the collap
 #|   20,000 epochs. (a) Solid is test accuracy. Dashed is the training accuracy of softmax and
 #|   of T = 100,000, which do not keep 100 %. That of softmax breaks down after its collapse.
 #|   Dots mark the epoch from which on 95 % of the test set is right. (b) Share of the training
-#|   samples that collapse in a float32 softmax. Each line is a single network.
+#|   samples that collapse in a float32 softmax. Thin lines are single networks, thick ones their
+#|   median; with StableMax there is one network.
 #| alt: >
 #|   Left: test accuracy with smoothing reaches 100 percent within 2,000 epochs, with
 #|   StableMax by 20,000. Softmax and temperature 100,000 stay below 20 percent. Right: softmax collapses on two thirds of the samples near epoch

@@ -93,12 +93,14 @@ In their MLP, on addition with two fifths of all sums and at
 a learning rate of {rates[0]:g}, none of {len(adam.seeds)} runs generalised in {adam.settings.epochs:,}
 epochs without a remedy. With ⊥Grad, which takes the part of the gradient along the
 weights away, {len(ortho.seeds)} of {len(ortho.seeds)}
-runs generalised within {waits[ortho].max():.0f} epochs of the fit.
+runs generalised within {waits[ortho].max():.0f} epochs of the fit. With strong weight
+decay, at a rate of {rates[1]:g}, the wait is {waits[strong].min():.0f} to
+{waits[strong].max():.0f} epochs.
 
 That is not all: at a
 rate of {rates[1]:g} ⊥Grad brought none of {len(steep.seeds)} runs there in
 {steep.settings.epochs:,} epochs, though all had fitted, and at a tenth of the first rate
-none even fitted in {flat.settings.epochs:,}. In their transformer (subtraction, rate
+none even fitted in {flat.settings.epochs:,} (not drawn). In their transformer (subtraction, rate
 {rates[2]:g}) ⊥Grad brought none of {len(soft.seeds)} runs all the way there in
 {soft.settings.epochs:,}, though they end above nine tenths of the test set; with another
 loss, StableMax, as well, they get there {waits[fast].min():.0f} epochs or more after
@@ -134,7 +136,15 @@ def rows_of(panel, several, ends):
         if len(came) < len(run.seeds):
             panel.plot([run.settings.epochs], [place], ">", ms=8, color=plots.ORANGE)
         told_of = f"{len(came)} of {len(run.seeds)}"
-        panel.text(0.35, place, told_of, color=plots.GREY, va="center", fontsize=9)
+        panel.text(
+            0.35,
+            place,
+            told_of,
+            color=plots.GREY,
+            va="center",
+            fontsize=9,
+            bbox={"fc": "white", "ec": "none", "pad": 1},
+        )
     panel.set_yticks(range(len(several)), [run.label for run in several])
     panel.set(xscale="log", xlim=(0.3, ends), ylim=(len(several) - 0.5, -0.5))
     panel.set_xticks([1, 100, 10_000], ["1", "100", "10,000"])

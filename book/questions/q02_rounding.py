@@ -72,13 +72,13 @@ which half of the float32 losses were zero to the end, test accuracy rose by {sh
 points with float32 and by {far:.0f} points with float64 (medians of {len(single.seeds)}
 runs each).
 
-It is not the loss of zero that stops learning, but the gradient that the
-correct class loses with it. With a larger share of the sums, a softmax in float32 that
+A loss of zero alone does not stop learning. What stops it is that the correct class then
+gets no gradient. With seven tenths of the sums, a softmax in float32 that
 keeps this gradient went on to nearly the whole test set in {(kept.last(TEST) > 0.95).sum()}
 of {len(kept.seeds)} runs, while every loss was exactly zero. Nor does learning
 always stop: in float64 on a smaller task networks still learned after most of their
 losses had become zero. And rounding is not all that can be missing: with 40 % of the
-sums, the paper's usual share, no precision got beyond guessing in as long a training.""")
+sums, the paper's usual share, no precision got beyond guessing in 20,000 epochs.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-02
@@ -87,8 +87,9 @@ sums, the paper's usual share, no precision got beyond guessing in as long a tra
 #|   on. The height is how many points of test accuracy a network has gained since the epoch at which half of
 #|   the float32 losses of its training set are exactly zero (dashed line). Thin lines are single runs, thick
 #|   lines medians, and diamonds are the authors' curves. Single runs with float64 losses gain very different
-#|   amounts. The arrow points to where half of the float64 losses are zero too. The bracket spans the
-#|   difference at the end. Prieto et al.'s MLP, addition modulo 113, AdamW without weight decay.
+#|   amounts. The arrow points to where half of the float64 losses are zero too. The numbers and the
+#|   bracket are medians at epoch 20,000, where all runs end; the lines are cut at 16,000, so that they end
+#|   a little beside them. Prieto et al.'s MLP, addition modulo 113, AdamW without weight decay.
 #| alt: >
 #|   Two bundles of curves that run together up to zero. From there the one of float32 rises by a few points and is
 #|   flat. The one of float64 rises for another 4,000 epochs, to some 30 points, and then is flat too. A bracket at

@@ -102,9 +102,9 @@ finer = page.record("remedies/test2-b")
 ]
 assert np.isfinite(parity.onset()).all()
 sheet = claims.read(page.name, {})
-sheet.box(f"""In some MLPs on addition and in one on sparse parity it does, with AdamW late. StableMax is Prieto et al.'s
-replacement for softmax; it grows along a line, not exponentially, so that its sums
-hardly round.
+sheet.box(f"""In some MLPs on addition and in one on sparse parity it does; with AdamW it takes long.
+StableMax is Prieto et al.'s replacement for softmax; it grows along a line, not exponentially, so
+that rounding takes hardly anything from its sums.
 
 With it {len(reached)} of {len(reached)} of their MLPs learned addition
 modulo 113, at epoch {claims.median(reached):,.0f} (median); with a softmax in float64, in
@@ -112,12 +112,13 @@ a somewhat shorter training with another β2 of Adam, none of {len(ends[PAPER, S
 {math.ceil(ends[PAPER, SOFT].max())} % of the test set. The learning rate was
 {paper_rate:g}, the only one tried with AdamW at this size. With gradient descent and
 the official code's ⊥Grad StableMax needs {claims.median(when[DESCENT, STABLE]):,.0f}
-epochs; with ⊥Grad as the paper writes it no run even fits in as
-long a training.
+epochs; with ⊥Grad as the paper writes it no run even fits its training set in a training of the
+same length.
 
-Single runs of a
-smaller MLP learned the rule at 0.003 and 0.01, with some values of β2 and not with
-others, and at 0.001 none quite did in a short training. It is open what makes it work, and rounding is not
+At learning rates of 0.003 and 0.01 single runs of a smaller MLP learned the rule, with some
+values of β2 and not with others. At 0.001 none quite did in a short training.
+
+It is open what makes it work, and rounding is not
 all: in a small MLP (sums modulo 97, rate 0.01, both with the β2 of Adam that suits
 StableMax best) a cross-entropy that cannot round ended at
 {middle[FREE, 0.01]:.0f} % of the test set and StableMax at {middle[STABLE, 0.01]:.0f}
@@ -126,7 +127,7 @@ StableMax best) a cross-entropy that cannot round ended at
 # %% tags=["hide-input"]
 #| name: fig-questions-03
 #| caption: >
-#|   StableMax ends higher than softmax in the five settings drawn (not in an MLP with ⊥Grad, see below), also where no softmax loss is rounded to zero,
+#|   StableMax ends higher than softmax in the five settings drawn (not in an MLP with AdamW and ⊥Grad, see below), also where no softmax loss is rounded to zero,
 #|   and far higher than a cross-entropy that cannot round. Colours are those of (c): StableMax green, softmax
 #|   orange, the cross-entropy that cannot round black. (a) Test accuracy at the end of training. Bars are
 #|   medians and dots single runs; the words in a bar are the median epoch from which on the network has 95 %.
@@ -134,7 +135,8 @@ StableMax best) a cross-entropy that cannot round ended at
 #|   transformer learns subtraction at a rate of 0.001. (b) The largest share of training losses that are
 #|   exactly zero, until the network has 95 % of the test set or training ends. (c) A small MLP, addition
 #|   modulo 97, at three learning rates: test accuracy at the end of 3,000 steps at most; the loss alone
-#|   differs. A point is one run, or the median of two.
+#|   differs. A point is one run, or the median of two. The last setting of (a) is this MLP at a rate of
+#|   0.001 too, in a longer training with another β2 of Adam.
 #| alt: >
 #|   Left: green bars of StableMax reach nearly 100 percent in four settings and 84 in one. Those of softmax end near 0,
 #|   20, 23, 91 and 17, those of the loss that cannot round at 0, 35 and 19. Middle: bars of softmax near 100 percent

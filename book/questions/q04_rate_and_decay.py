@@ -94,7 +94,7 @@ short = sum(  # of these, ended before any run of the network had generalised
 assert short > missing / 2
 usual = {network: claims.median(pace[network]) for network in (SINGH, PRIETO)}
 sheet = claims.read(page.name, {})
-sheet.box(f"""Mostly their product counts, in two networks. In the transformer twice the rate, or twice
+sheet.box(f"""Mostly their product counts, in Singh et al.'s transformer and in Prieto et al.'s MLP. In the transformer twice the rate, or twice
 the decay, brings generalisation in about half of the epochs.
 
 Count time in units of 1 / (rate × decay) epochs. With AdamW and a product of at most {MOST:g}, the median run of Singh et al.'s one-layer
@@ -106,13 +106,14 @@ were trained for fewer units than any run of their network took.
 
 The MLP takes more units the larger
 its decay, partly since decay delays its fit of the training set too; at a rate of 0.05 a decay of 8
-keeps it from fitting. The numbers belong to network and data: with fewer sums the MLP
+keeps it from fitting. The numbers belong to network and data: Singh et al.'s transformer with a layer norm takes
+about {claims.median(pace[NORM]):.1f} units, Tiwari et al.'s MLP {claims.median(pace[TIWARI]):.1f}; with fewer sums Prieto et al.'s MLP
 takes {claims.median(pace[FEWER]):.0f} units.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-04
 #| caption: >
-#|   Epochs × learning rate × weight decay stays within 2 to 11 in these two networks, up to a product of
+#|   Epochs × learning rate × weight decay stays within 2 to 11 in Singh's transformer and Prieto's MLP, up to a product of
 #|   0.05; in the MLP it grows with decay. Beyond 0.05 only the MLP was run. AdamW throughout. (a) Every mark is one run. Its height is the first epoch
 #|   that generalises, times rate and decay. Up to the dotted line the marks of a network lie in one band;
 #|   beyond it those of the MLP rise. The two lines are the medians of Singh et al.'s transformer and of Prieto et al.'s
@@ -211,7 +212,7 @@ fit.text(8.2, 45, "rate 0.05, decay 8: no fit", ha="right", fontsize=9)
 fit.plot([], [], "o--", color=plots.GREY, mfc="white", label="fit (b)")
 handles = [*cloud.get_legend_handles_labels()[0], *fit.get_legend_handles_labels()[0]]
 figure.legend(handles=handles, loc="outside upper center", ncols=3)
-plots.letter((cloud, fit), ["a flat cloud up to 0.05", "three rates, stronger decay"])
+plots.letter((cloud, fit), ["one band up to 0.05", "three rates, stronger decay"])
 plots.show(figure)
 
 # %% [markdown]

@@ -103,8 +103,8 @@ loss is computed in float64.
 Their wide MLP on images has {claims.median(many[WIDE, SINGLE]):.0f} of them in
 {runs[WIDE, SINGLE].settings.epochs:,} epochs (median of {len(many[WIDE, SINGLE])}
 runs), and none if the loss alone is computed in float64. They return if the float64
-gradient is damaged as float32 would. A wide MLP on division has {claims.median(many[DIVISION, SINGLE]):.0f} in a longer
-training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} runs). Counted are jumps that follow a collapse, a state
+gradient is damaged as float32 would. A wide MLP on division has {claims.median(many[DIVISION, SINGLE]):.0f} in four times as
+long a training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} runs). Counted are jumps that follow a collapse, a state
 in which many samples have a loss that float32 rounds to zero.
 
 In other networks some remain with a float64 loss: in
@@ -119,7 +119,8 @@ a collapse was not measured, and their cause is unknown.""")
 #| name: fig-questions-06
 #| caption: >
 #|   A float64 loss ends the spikes of wide MLPs and of most narrow ones; a transformer with weight decay
-#|   spikes with it too. One mark is one run: its number of spikes, given for 10,000 epochs. (a) By precision
+#|   spikes with it too. One mark is one run: its number of spikes, scaled to 10,000 epochs: a mark at 5 of
+#|   a small VGG-11 or ViT is a single spike in 2,000. (a) By precision
 #|   of the loss. On the right: how many runs still spike with a float64 loss. The wide MLP has layers of width
 #|   512, the narrow one of width 20; "small" networks have an eighth of the paper's width. All rows but the
 #|   last two are Liu et al.'s. The transformer is Singh et al.'s with weight decay and a norm before its MLP;
@@ -158,7 +159,15 @@ for (name, kind), values in often.items():
 for y, name in enumerate(ROWS):
     key = (name, LOSS64)
     words = f"{keep[key]} of {len(many[key])}" if key in many else "not run"
-    kinds.text(23.5, y, words, ha="right", va="center", color=plots.COLOUR[LOSS64])
+    kinds.text(
+        23.5,
+        y,
+        words,
+        ha="right",
+        va="center",
+        color=plots.COLOUR[LOSS64],
+        bbox={"fc": "white", "ec": "none", "pad": 1},
+    )
 kinds.text(23.5, -0.75, "float64 still spikes:", ha="right", color=plots.COLOUR[LOSS64])
 kinds.set_yticks(range(len(ROWS)), ROWS)
 kinds.set(ylim=(len(ROWS) - 0.4, -1.3), xlim=(-1, 24))

@@ -97,14 +97,15 @@ MLPs on modular addition some strength of it worked at every rate that we tried 
 from {every[0]:g} to {every[-2]:g}, in the larger one to {every[-1]:g}.
 
 ⊥Grad, which takes the part of the gradient along the
-weights away, can be quicker: with both tuned, the smaller MLP generalised at step
+weights away, can be quicker. With both tuned, the smaller MLP generalised at step
 {quick:.0f} in place of {safe:.0f} (medians of {len(came[PERP])} runs; decays were tried
 a factor of ten apart, and in a finer tuning decay came close). In the larger one neither
-leads, each at its best rate. And ⊥Grad worked in a window of rates only, {first:g} (not
-with every β2 of Adam) to {last:g} or a little more: below it
-{np.isfinite(below).sum()} of {len(below)} runs, each at its best β2, had generalised when
-training ended, and at the next higher rate of the larger MLP {np.isfinite(above).sum()} of {len(above)}, after
-{min(lengths):,} to {max(lengths):,} steps.
+leads, each at its best rate.
+
+But ⊥Grad worked at some rates only: from {first:g} (not with every β2 of Adam) to {last:g} or a
+little more. At lower rates {np.isfinite(below).sum()} of {len(below)} runs, each at its best β2,
+had generalised when training ended, and at the next higher rate of the larger MLP
+{np.isfinite(above).sum()} of {len(above)} runs. These trainings had {min(lengths):,} to {max(lengths):,} steps.
 
 On sparse parity ⊥Grad was earlier than decay
 and worked at more rates. In a finer tuning, on the page of all remedies, two others came

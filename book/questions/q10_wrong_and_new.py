@@ -88,18 +88,21 @@ sheet = claims.read(page.name, {})
 sheet.box(f"""Much of what the papers show came out here too, least of it in
 Tiwari et al.'s; some of their numbers, explanations and cures failed.
 
-With Tiwari et al.'s penalty on activations an MLP is to
+With Tiwari et al.'s penalty on activations an MLP should, they say,
 generalise at epoch {PRINTED:,}; as we read the paper (learning rate 0.001) none of
 {len(radial.seeds)} networks had by {radial.settings.epochs:,}. Liu et al.'s projection,
-which restores the sum of the gradients, is to end the loss spikes of a wide MLP (same
+which makes the gradients of all classes add up to zero again, should end the loss spikes of a wide MLP (same
 rate); {usual[ZERO]:.0f} of {usual[BASE]:.0f} remain in
 {runs[512, ZERO].settings.epochs:,} epochs (medians of {len(spikes[512, ZERO])} runs),
 all before epoch {max(lasts[ZERO]) + 1:,}. Singh et al.'s table names the activation
-ReLU; rebuilt networks have their first logged losses with GELU, and not with ReLU.
+ReLU; rebuilt networks have their first logged losses with GELU, and not with ReLU. Prieto et
+al. say that ⊥Grad, their gradient without its part along the weights, needs no tuning; on
+two additions it keeps what it learned at half to three quarters of the learning rates that we
+tried (not drawn).
 
-New here, for one, is
-a pace of Adam: if a cross-entropy cannot round, the gap between logits, the outputs of a network, widens
-for a while about as fast as one of Adam's settings, β2, says.""")
+New here, among other things: with a cross-entropy that cannot round, the lead of the largest logit over
+the next (logits are the outputs of a network) grows for a while at about the pace that β2, a setting of
+Adam, sets (not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-10
@@ -109,8 +112,8 @@ for a while about as fast as one of Adam's settings, β2, says.""")
 #|   training. The diamond is where the paper has 90 %. (b) Loss spikes of Liu et al.'s wide MLP in 10,000
 #|   epochs. One mark is one run, and the numbers are medians. The projection makes the gradients of all
 #|   classes sum to zero again; a float64 loss is for comparison. (c) Singh et al.'s transformers, by the place
-#|   of their layer norm, rebuilt from the authors' random numbers with GELU or with ReLU. The position is how
-#|   far, relatively, their training loss before the first update is from the authors' log. The marks of a row
+#|   of their layer norm, rebuilt from the authors' random numbers with GELU or with ReLU. Across is the
+#|   relative distance of their training loss before the first update from the authors' log. The marks of a row
 #|   are the mean, the smallest and the largest loss of the authors' runs.
 #| alt: >
 #|   Left: curves at the bottom up to epoch 8,000, a diamond at 2,460 and 90 percent. Middle: 16 and 17 spikes with float32,

@@ -58,7 +58,7 @@ LOSSES = {"StableMax": Spec("stablemax_cross_entropy")}
 LOSSES |= {"collapse-free loss": Spec("exact_cross_entropy")}
 SOFTMAX = Spec("softmax_cross_entropy")
 SEEN = ("core", "collapse", "logits", "norms", "radial")
-EXPERIMENTS = Registry("remedies", (0, 1, 2, 3, 4), count=Size(5, 5), loss=SOFTMAX)
+EXPERIMENTS = Registry("remedies", (0, 1, 2, 3, 4), seed_count=Size(5, 5), loss=SOFTMAX)
 
 
 def mlp(width: int, p: int = 0, **of: object) -> tuple[Spec, dict]:

@@ -54,9 +54,10 @@ learned to guess the next letter of Shakespeare at a learning rate of 0.001, wit
 remedy at the strength that was best on addition modulo 59. After 1,000 steps it had
 {middle("none")} of the letters right without a remedy, {middle("⊥Grad")} with ⊥Grad,
 {middle("decay")} with weight decay, and {middle("activations")} with activations pulled
-to zero (medians of {len(right["none"])} runs). So ⊥Grad, which helps most on addition,
-costs next to nothing here. No strength was tuned for letters: a weaker penalty or decay
-may cost less.""")
+to zero (medians of {len(right["none"])} runs). So ⊥Grad, which came first on
+addition modulo 59, costs next to nothing here. No strength was tuned for letters: a weaker
+penalty or decay may cost less. And in a longer training, in which a network overfits, decay or
+dropout might gain.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-letters

@@ -108,12 +108,13 @@ assert max(slow)[0] == max(slow)[1] < 0.9 and point["e", "Muon"][0] == "0.25"
 by = {name: [race.short(name) for race in delayed] for name in (PERP, "decay")}
 sheet.box(f"""We tried twelve ways to make a small MLP generalise, called remedies, on
 three tasks where this comes late: addition modulo 59, addition modulo 97 and sparse parity.
-Each remedy has the best learning rate and strength of an equal search. None is earlier in
-every pair of runs than ⊥Grad, which takes away the part of the gradient along the weights.
+Each remedy has the best learning rate and strength of an equal search, and is then run with
+{len(delayed[0].onset[PERP])} random seeds; the runs of two remedies with the same seed make a pair. None is earlier
+in every pair than ⊥Grad, which takes away the part of the gradient along the weights.
 The median run with ⊥Grad generalised at steps {by[PERP][0]}, {by[PERP][1]} and
 {by[PERP][2]}, with weight decay at {by["decay"][0]}, {by["decay"][1]} and
-{by["decay"][2]}. But on parity L2 in the loss is level with it, and seven remedies were
-not run on modulo 97.
+{by["decay"][2]}. But on parity L2 in the loss, which adds the squares of the weights to it, is level
+with ⊥Grad, and seven remedies were not run on modulo 97.
 
 Then we tuned sixteen remedies again, with strengths a factor of three apart and new seeds. On
 parity two newcomers are earlier than ⊥Grad in every pair: the optimizer Muon, which never

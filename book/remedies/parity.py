@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} On sparse parity ⊥Grad works early, StableMax late and Tiwari's penalty never
+# # [Remedies × tasks]{.kicker} On sparse parity ⊥Grad works early, StableMax late and Tiwari's penalty not within 2,500 steps
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -32,9 +32,11 @@ an odd sum. Tiwari et al. say that their penalty, which draws the lengths of act
 (the numbers inside a network) to a target, is faster than MAN, which pulls them to zero.
 Here it is slower: with their penalty {groks("radius to √d")} networks generalised within
 {steps:,} steps, and with MAN {groks("activations")} networks, at a median step of
-{middle("activations").split(" (")[0]}. Prieto et al. say that StableMax, their
-replacement for softmax, leads to grokking; it did in {groks("StableMax")} networks, but
-late, at a median step of {middle("StableMax")}. Their ⊥Grad, which takes the part of the
+{middle("activations").split(" (")[0]}.
+
+Prieto et al. say that StableMax, their
+replacement for softmax, leads to grokking; it did in {groks("StableMax")} networks (without a
+remedy in {groks("none")} networks), but late, at a median step of {middle("StableMax")}. Their ⊥Grad, which takes the part of the
 gradient along the weights away, was far earlier, at {middle("⊥Grad")}, and level with a
 penalty on the squared weights (L2 in the loss), at {middle("coupled L2")}.""")
 

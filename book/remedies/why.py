@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Remedies × tasks]{.kicker} Fixing three weight norms replaces weight decay in a small network
+# # [Remedies × tasks]{.kicker} On addition modulo 59, fixing three weight norms replaces weight decay in a small network
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -46,7 +46,7 @@ COMMON = {
     "rarely": (200, ("norms", "fourier", "attention", "scale_free", "spectrum")),
 }
 EXPERIMENTS = Registry(
-    "singh2026", (456, 789, 111, 222, 333), count=Size(5, 3), **COMMON
+    "singh2026", (456, 789, 111, 222, 333), seed_count=Size(5, 3), **COMMON
 )
 SMALL = (
     "p = 37 with half of the table, 5,000 of 10,000 epochs, up to three seeds of five"

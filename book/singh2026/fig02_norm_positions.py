@@ -72,12 +72,12 @@ pairs = sheet.values["pairs"][1]
 median_pairs, whole = claims.median(pairs), (pairs == 6).sum()
 wait = claims.median(late[m])
 sheet.box(
-    "A network can add numbers by placing them on circles; its embedding is then "
-    "periodic. The paper compares four transformers whose layer norm is at different "
-    "places, and says that those which generalise earlier also become periodic "
-    "earlier. We compare them two by two. By the first test loss of 0.01 and the first "
-    f"periodic embedding, {words(median_pairs)} of the six pairs come in the same "
-    f"order in the median run. All six keep the order in {whole} of {len(pairs)} runs, so the "
+    "A network can add numbers by placing them on circles; its embedding, the vectors that "
+    "stand for the numbers, is then periodic. The paper compares four transformers whose layer "
+    "norm is at different places, and says that those which generalise earlier also become "
+    "periodic earlier.\n\nWe compare them two by two: the first to a test loss of 0.01 should "
+    f"also be the first with a periodic embedding. In the median run {words(median_pairs)} of "
+    f"the six pairs agree, and all six do in {whole} of {len(pairs)} runs, so the "
     "sentence holds in some runs only. And the two events come apart: with a norm "
     "before the MLP alone (M) the test loss fell to 0.01 first, and the embedding "
     f"became periodic, by the paper's measure, {words(wait)} epochs later."

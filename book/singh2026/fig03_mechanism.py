@@ -85,8 +85,8 @@ sheet.box(
     f"{words(claims.median(reached[plain]))}. It then mostly stays low: "
     f"{words(claims.median(back), '{:.0%}')} of the later test losses are above 0.01. "
     f"With the norm on queries and keys {came} of {len(scores.seeds)} runs came to "
-    "0.01.\n\nThe paper's reason is that this norm makes attention sharp: it rests on "
-    "single tokens. That is so with the norm on queries and keys alone. But with a norm "
+    "0.01.\n\nThe paper's reason is that a norm on queries and keys makes attention sharp: it "
+    "rests on single tokens. That is so with the norm on queries and keys alone. But with a norm "
     "on all three (A*), so on queries and keys too, attention starts less sharp than "
     "without any norm."
 )
@@ -128,7 +128,7 @@ ratios = {"width_ratios": (1.5, 1)}
 figure, (test, even) = plots.panels(2, height=3.9, gridspec_kw=ratios)
 for run in every[:5]:
     name = "on all three (A*)" if run is attention else run.label
-    draw(test, run, TEST, EARLY.get(run, OFTEN), seeds=False, label=name)
+    draw(test, run, TEST, EARLY.get(run, OFTEN), each_seed=False, label=name)
     draw(even, run, ENTROPY, (200, 400, 1000, 2000, 4000, 10_000), label="")
     low = claims.median(reached[run])
     if low < math.inf:
@@ -180,7 +180,7 @@ tables.prose(rf"""
 figure, (sr,) = plots.panels(1, height=3.2)
 for run in (plain, mlp, value):
     draw(sr, run, SR)
-dashed = {"linestyle": plots.DASHED, "seeds": False, "label": ""}
+dashed = {"linestyle": plots.DASHED, "each_seed": False, "label": ""}
 plots.curve(sr, plain, "train_loss", **dashed)
 sr.set(xlabel="epoch", ylabel="SR-train (nats)")
 plots.thousands(sr)

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 6]{.kicker} The effective rank does not follow the order in which test losses fall, while the power-law exponent does in most runs
+# # [Singh et al. 2026 · Figure 6]{.kicker} Across places of layer norm, the power-law exponent mostly follows the order in which test losses fall, the effective rank does not
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Singh et al. 2026 · Figure 8]{.kicker} On a small task, places of layer norm have the same order with three layers as with one, but losses jump up far more
+# # [Singh et al. 2026 · Figure 8]{.kicker} On a small task, networks with layer norm at different places learn in the same order with three layers as with one, but losses jump up far more
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -79,7 +79,8 @@ sheet.box(
     "little to decide. We compare four variants two by two, with layer norm before the "
     f"MLP, before attention, before both or nowhere. In {sheet.told('same-order')} "
     "pairs the one that first comes to a smoothed test loss of 1 is the same with "
-    "three layers as with one, so the sentence holds as we test it.\n\nBut with three "
+    "three layers as with one, so the sentence holds as we test it. As in the paper, the "
+    "networks with three layers are narrower too.\n\nBut with three "
     "layers losses jump up far more: once the training loss has first been 0.01, it is "
     f"above that for {high['three']} of the rest of training, and with one layer for "
     f"{high['one']} (means of the four). With three layers no network keeps its low "

@@ -162,7 +162,7 @@ sheet.box(
     "vector to a fixed length. The paper says that a norm on the values of attention "
     "(A^v) limits how much of an input's length reaches the MLP, but less than a norm "
     "before the MLP (M). Nothing is trained here: in transformers of the paper's size "
-    "at their random start we made the embeddings of the tokens seven times as long. "
+    "at their random start we made the embeddings of all tokens of a sum seven times as long. "
     f"Without a norm the vector that the MLP reads is then {growth['No LN']:.1f} times "
     f"as long, and with a norm on the values {growth['A^v']:.1f} times, since the skip "
     "connection carries the length past attention. With a norm before the MLP it does "
@@ -178,7 +178,8 @@ sheet.box(
 #|   an input seven times as long. Where the variant has a norm, the path reads the
 #|   same as before, elsewhere a vector seven times as long (× 7). (b) Only the
 #|   embeddings of the tokens are made seven times as long. A bar is how many times as
-#|   long the vector is that the MLP then reads, as a mean over 128 sums.
+#|   long the vector is that the MLP then reads, as a mean over 128 sums; it is less than 7
+#|   where attention, a part of it, has a norm on the values.
 #| alt: >
 #|   Left a grid of seven variants: M has a norm at the MLP, A* at queries, keys and values,
 #|   M+A* at all four, No LN nowhere. Right, bars: the input of the MLP does not grow in the

@@ -13,7 +13,7 @@ STABLEMAX = Spec("stablemax_cross_entropy", dtype="float64")
 OFTEN = (*range(0, 100, 20), 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000)
 OFTEN += (3000, 4000, 5000, 6000, 7000, END)
 ADAM = {"lr": 0.01, "betas": (0.9, 0.95), "eps": 1e-25}
-EXPERIMENTS = Registry("story", seeds=(42,), count=Size(1, 1))
+EXPERIMENTS = Registry("story", seeds=(42,), seed_count=Size(1, 1))
 
 
 def adamw(**options: float) -> Spec:

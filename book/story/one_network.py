@@ -71,9 +71,10 @@ sheet.box(
     "and is asked for the others too. It first learns the examples by heart. Only much later, "
     "or never, does it find the rule and get sums right that it has not seen. Four papers, by "
     "Prieto, Singh, Liu and Tiwari with their co-authors, ask what keeps a network from the "
-    "rule. This page trains the same network, an MLP of our own, several times from the same "
-    "start. Each time it changes what a paper changes, and shows what happens. It is a tour: "
-    "each training is shown once, and no claim is judged here."
+    "rule.\n\nThis page trains the same network, an MLP of our own, several times from the same "
+    "start. Each time it changes something that one of the papers is about, and shows what "
+    "happens; Singh's layer norm is not among these changes. It is a tour: each training is "
+    "shown once, and no claim is judged here."
 )
 
 # %% [markdown]

@@ -52,7 +52,7 @@ def mlp(p: int = 97, layers: int = 2, **options) -> Spec:
 # On a laptop 60 % of the pairs train, not 50 %: there all arms grok sooner.
 COMMON = {"dataset": addition(Size(0.5, 0.6)), "model": mlp(), "loss": SOFTMAX}
 COMMON |= {"optimizer": adamw(), "stop": 0.999, "observables": LOOK, "log": 100}
-EXPERIMENTS = Registry("tiwari2026", (42, *range(9)), count=Size(5, 3), **COMMON)
+EXPERIMENTS = Registry("tiwari2026", (42, *range(9)), seed_count=Size(5, 3), **COMMON)
 ONE = Size(5, 1)  # seeds, where a laptop has not three
 SHORTER = "width 128 of 512, 60 % of the pairs, {} of 100,000 epochs, {} of five"
 CLOSELY = ("core", "collapse", "logits", "norms", "radial")

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 3]{.kicker} With the penalty the radial energy of the whole gradient rises far above chance
+# # [Tiwari et al. 2026 · Figure 3]{.kicker} With the penalty the whole gradient lies along the activations far more than by chance
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -87,9 +87,12 @@ sheet = claims.read(page.name, found, window=WINDOW, width=d)
 peak, bottom = claims.median(low), claims.median(push.last(energy("layer 1")))
 sheet.box(f"""A gradient can change the length of a network's activations, or turn them. The radial energy is the part
 that changes the length, scaled so that a gradient in a random direction has 1, which is chance. The paper says that with
-its penalty it lies far below 1, near {PRINTED}, from the start. Here that of the whole gradient, of loss and penalty, rises
-to {peak:.0f} by epoch {WINDOW:,} in layer 2, and higher in layer 1. So the sentence fails: the penalty adds a gradient that
-changes lengths alone. For the gradient of the loss alone the sentence comes true late, and in one layer. In layer 1 it is
+its penalty, which draws the lengths of activations to a target, it lies far below 1, near {PRINTED}, from the start. Here that
+of the whole gradient, of loss and penalty, rises to {peak:.0f} in layer 2, and higher in layer 1, by epoch {WINDOW:,}, at which the
+paper's networks generalise. So the sentence fails: the penalty adds a gradient that
+changes lengths alone.
+
+For the gradient of the loss alone the sentence comes true late, and in one layer. In layer 1 it is
 above 1 until about epoch 1,000 and then falls to {bottom:.2f}; in layer 2 it ends above 1.""")
 
 # %% tags=["hide-input"]
@@ -112,7 +115,7 @@ ticks, place = [0, 100, 1000], {"ha": "left", "fontsize": 9}
 for panel, kind in zip(axes, ("total", "loss"), strict=True):
     for run in (push,) if kind == "total" else (push, free):
         for n, dash in zip(layers, ("-", plots.DASHED), strict=True):
-            style = {"linestyle": dash, "seeds": False, "label": ""}
+            style = {"linestyle": dash, "each_seed": False, "label": ""}
             plots.curve(panel, run, energy(n, kind), **style)
     panel.axhline(1, color=plots.GREY, ls="--", lw=1)
     panel.text(8000, 0.88, "chance", color=plots.GREY, ha="right", va="top", fontsize=9)

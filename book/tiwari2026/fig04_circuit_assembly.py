@@ -119,8 +119,9 @@ came = int((decay.onset() < float("inf")).sum())
 many, share = claims.median(ends[decay]), claims.median(push.last("test_accuracy"))
 sheet.box(f"""A network that adds modulo a prime can compute with waves of a few frequencies. The paper says that strong
 weight decay leaves 2 to 3 of them, and that its penalty spreads the work over many. Our small MLPs, of width {sizes[0]},
-generalise with strong decay in {came} of {len(decay.seeds)} runs. Their second layer then uses about {many:.0f} frequencies, when each
-counts by its share of the layer's energy. So the paper's sentence on strong decay fails at this size. Its sentence on the
+generalise with strong decay in {came} of {len(decay.seeds)} runs. Their second layer then uses about {many:.0f} frequencies, where a strong
+wave counts more than a weak one (by its share of the energy, the squared height of the waves).
+So the paper's sentence on strong decay fails at this size. Its sentence on the
 penalty we cannot test: when our runs with it end, the networks have {100 * share:.0f} % of the test set right and have not generalised.""")
 
 # %% tags=["hide-input"]

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 5]{.kicker} Our networks with the penalty do not generalise, so we cannot tell whether its units form clusters
+# # [Tiwari et al. 2026 · Figure 5]{.kicker} Our networks with the penalty do not generalise, so we cannot tell whether their units form clusters
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises
@@ -132,10 +132,12 @@ share = claims.median(push.last("test_accuracy"))
 score = {n: claims.median(of(decay, best, n)) for n in READINGS}
 sheet.box(f"""The paper says that with its penalty each hidden unit follows one frequency, that of a wave over the numbers
 to be added, and that about ten units share each frequency, as a cluster. Our small MLPs with the penalty, of width {width}, cannot
-test that: they have {100 * share:.0f} % of the test set right when their runs end and have not generalised. With strong weight decay ours
+test that: they have {100 * share:.0f} % of the test set right when their runs end and have not generalised.
+
+With strong weight decay ours
 do generalise, and their two layers differ. In the first the median unit follows its best frequency with a correlation of
-{score[one]:.2f}, about what a unit with this frequency alone would have. In the second it is {score[two]:.2f}, well below that, since
-units mix several frequencies.""")
+{score[one]:.2f}, about what a unit with this frequency alone would have. In the second it is {score[two]:.2f}, well below what such a unit would
+have there, since units mix several frequencies.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-05

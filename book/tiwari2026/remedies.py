@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Added to strong weight decay, the penalty gains nothing
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} Added to a large weight decay, 1 or 3, the penalty gains nothing
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -56,7 +56,7 @@ late, early = (claims.median(run.onset()) for run in same["paper"][::-1])
 tied = claims.median(same["laptop"][0].onset())
 sheet.box(f"""The paper expects its penalty to bring generalisation sooner than weight decay of a similar strength. It does not
 say how to compare the two strengths, so we ran no test of that sentence. We ask another question: does the penalty help an MLP
-that already has strong weight decay? On modular addition it does not. With a weight decay of 1, MLPs of the paper's width, 512,
+that already has a large weight decay, 1 or 3? On modular addition it does not. With a weight decay of 1, MLPs of the paper's width, 512,
 generalise at a median of epoch {late:,.0f} with the penalty and {early:,.0f} without it, in {len(same["paper"][1].seeds)} runs of each. At
 width 128 the median is {tied:,.0f} with it and without it. At the other rates and decays that we tried, networks with the penalty
 are no earlier either.""")
@@ -108,7 +108,7 @@ plots.show(figure)
 # %% [markdown]
 # ## What to see
 #
-# * **With strong decay** the green dots lie on the black ones or to their right, at every rate.
+# * **With a decay of 1 or 3** the green dots lie on the black ones or to their right, at every rate.
 # * **Without any decay** (second figure) networks with the penalty know more test pairs in the end, with three
 #   of four losses. Most of this is seen once; with {term}`StableMax` and the penalty the network generalises.
 # * **It does not help by preventing collapse.** With softmax it gains as much as with the {term}`collapse-free

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 2]{.kicker} Networks with dropout of 0.5 generalise early, those with the penalty not within 8,000 epochs
+# # [Tiwari et al. 2026 · Table 2]{.kicker} Networks with dropout of 0.5 generalise early, those with the paper's penalty not within 8,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -102,11 +102,13 @@ sheet = claims.read(page.name, found, last=last, width=width)
 half, man = (claims.median(onset[arm]) for arm in ("dropout 0.5", "MAN 0.05"))
 ours, theirs = PRINTED["penalty"][0], PRINTED["dropout"][0]
 sheet.box(f"""The paper compares ways to make a network generalise. Its own penalty draws the lengths of activations, the
-numbers inside the network, to a target. There it is the fastest, at epoch {ours:,}, and dropout the slowest, at {theirs:,}. Here, in
+numbers inside the network, to a target. There it is the fastest, at epoch {ours:,}, and dropout the slowest, at {theirs:,}.
+
+Here, in
 networks of the paper's width, dropout at a rate of 0.5 is the fastest, at epoch {half:,.0f}. With the penalty no network generalises in
 {len(push.seeds)} runs of {last:,} epochs. With MAN, a penalty that pulls these lengths to zero, networks do at epoch {man:,.0f}, at a
 strength of 0.05. So the penalty is not faster than MAN, and the sentence fails as we test it. With strong weight decay and with lower
-rates of dropout they do not within {last:,} epochs either; whether the penalty is faster than these stays open.""")
+rates of dropout networks do not generalise within {last:,} epochs either; whether the penalty is faster than these stays open.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab02

@@ -136,8 +136,9 @@ sizes = [r.settings.model.options["widths"][0] for r in (push, wide)]
 sheet = claims.read(page.name, found, width=sizes[0], wide=sizes[1])
 middle, spread = claims.median(effect(decay)), kept(decay).median(axis=1)
 sheet.box(f"""The paper sorts seven methods by what they do to the rank of a network's activations, the number of directions
-that these use. It says that “isotropic” weight decay makes this rank small, “collapsing the spectrum”, and that its penalty
-preserves it. It does not define the rank, so we took it in {len(READINGS)} ways, in small MLPs. With strong weight decay the rank
+that these use. It says that weight decay, which it calls “isotropic” (alike in all directions), makes this
+rank small, “collapsing the spectrum”, and that its penalty preserves it.
+It does not define the rank, so we took it in {len(READINGS)} ways, in small MLPs. With strong weight decay the rank
 ends at {middle:.2f} times its start, by the median of these ways; single ways give {spread.min():.1f} to {spread.max():.1f} times.
 We ask for half of the start or less, so the sentence fails as we test it. With the penalty the rank stays as well, but these
 networks had not generalised when their runs ended.""")
@@ -177,7 +178,7 @@ for end, place in ((spread.min(), "right"), (spread.max(), "left")):
         end * away, y, words, color=decay.color, ha=place, va="center", fontsize=9
     )
 at = list(rows).index("⊥Grad")
-panel.text(0.5, at, "not measured", ha="center", color=plots.GREY, **edge)
+panel.text(0.5, at - 0.28, "not measured", ha="center", color=plots.GREY, **edge)
 panel.axvspan(0.2, 0.5, color="#E6E6E6", zorder=0)
 panel.text(0.32, -0.5, "collapse", color=plots.GREY, ha="center", fontsize=9)
 panel.set(xscale="log", xlim=(0.2, 5))

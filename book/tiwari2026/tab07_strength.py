@@ -115,8 +115,9 @@ width of the layer. The paper says that it brings grokking, late generalisation,
 we test it. With two of the strengths the paper's networks need more than {last:,} epochs as well; but with every strength ours have
 {best:.0f} % of the test set right by then.
 
-The target matters. With a strength of 0.05 and no target (MAN), so that lengths are
-drawn to zero, networks generalise at epoch {man:,.0f}. With half or a quarter of √d as the target they do not within {last:,} epochs.
+The target matters. With a strength of 0.05 and no target, so that lengths are
+drawn to zero (the paper calls this MAN),
+networks generalise at epoch {man:,.0f}. With half or a quarter of √d as the target they do not within {last:,} epochs.
 A quarter gets further, to {quarter:.0f} % of the test set.""")
 
 # %% tags=["hide-input"]
@@ -129,7 +130,7 @@ A quarter gets further, to {quarter:.0f} % of the test set.""")
 #|   weight decay). The last row has strong weight decay in place of the penalty. Filled
 #|   dots are runs that generalised, with their median. Hollow triangles are runs that
 #|   had not when they ended; their test accuracy at that point stands on the right.
-#|   Diamonds are the paper's epochs; it has no networks without a target or with a
+#|   Diamonds are the epochs of the paper's table, which has no networks without a target or with a
 #|   quarter of √d. All networks are of width 512 and train on half of the pairs.
 #| alt: >
 #|   Thirteen rows on a logarithmic axis of epochs: six strengths, four targets of which one is none,

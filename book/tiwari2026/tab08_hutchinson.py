@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred random probes give the Hessian trace of a penalised network to 2 %
+# # [Tiwari et al. 2026 · Table 8]{.kicker} A hundred random probes give nearly the same Hessian trace of a penalised network as five hundred
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -73,7 +73,7 @@ sheet.box(f"""The Hessian trace, the total curvature of the loss, can be estimat
 random signs, called probes (Hutchinson's method). The paper says that {COUNTS[1]} probes are enough: they miss the mean of {MANY} by
 {PRINTED[100][2]} %. Here, at the paper's width, the mean of {COUNTS[1]} probes misses that of {MANY} by {apart} on average in
 the {len(trace)} networks that we measured; the badge prints the smaller. We allow 5 %, so the sentence holds as we
-test it. Our networks were trained with the penalty and had not generalised, the paper's had.""")
+test it. Our networks were trained with the penalty, which is part of the loss here, and had not generalised; the paper's had.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab08

@@ -137,10 +137,12 @@ for arm, run in runs.items():
         right.plot(length.ffill().median(axis=1), **style)
         if arm in know:
             level, words = 100 * know[arm], f"{100 * know[arm]:.0f} %"
-            place = {"va": "bottom" if arm == "norm" else "top", "fontsize": 9}
-            left.text(epochs * 1.02, level - 1, words, color=run.color, **place)
+            place = {"va": "top", "fontsize": 9}
+            below = 0 if arm == "norm" else 2
+            left.text(epochs * 1.02, level - below, words, color=run.color, **place)
 for level, name in ((90, "generalised"), (100 * TWINS, "a + b = b + a")):
     left.axhline(level, color=plots.GREY, ls=":", lw=1)
+    name = name.replace("a + b = b + a", "knows a + b = b + a")
     left.text(0.02, level + 1, name, transform=left.get_yaxis_transform())
 right.axhline(1, color=plots.GREY, lw=1)
 right.text(

@@ -85,6 +85,7 @@ def verdicts() -> "DataFrame":
     for path in sorted(project.home().glob("book/*/*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for output in cell.get("outputs", ()):
-                page = output.get("data", {}).get(project.CLAIMS_MIME, {"claims": ()})
-                rows += [{"page": page["page"]} | claim for claim in page["claims"]]
+                # what the closing cell of a page stores, see `claims.Sheet.closing`
+                stored = output.get("data", {}).get(project.CLAIMS_MIME, {"claims": ()})
+                rows += [{"page": stored["page"]} | row for row in stored["claims"]]
     return pd.DataFrame(rows)

@@ -18,6 +18,7 @@ from claimbook.errors import BookError
 PATIENCE = 30.0
 SLOWEST = 10_000  # bytes per second
 BLOCK = 1 << 16  # bytes
+# Suffixes of data files, which nothing runs.
 DATA = {".csv", ".json", ".jsonl", ".parquet", ".safetensors", ".yaml", ".md"}
 
 
@@ -65,15 +66,17 @@ def _download(address: str, file: Path, digest: str) -> None:
 
     if not address.startswith(("https://", "http://")):
         raise ValueError("it is not an address that begins with https://")
-    begun, size, seen = time.monotonic(), 0, hashlib.sha256()
+    begun = time.monotonic()
+    size = 0
+    sha256 = hashlib.sha256()  # of what came so far
     with urlopen(address, timeout=PATIENCE) as answer, file.open("wb") as opened:
         while block := answer.read1(BLOCK):
             opened.write(block)
-            seen.update(block)
+            sha256.update(block)
             size += len(block)
             if time.monotonic() - begun > PATIENCE + size / SLOWEST:
                 raise TimeoutError("the server is too slow")
-    if seen.hexdigest() != digest:
+    if sha256.hexdigest() != digest:
         raise ValueError(f"what came, {size:,} bytes, is not of the SHA-256 {digest}")
 
 
@@ -81,5 +84,5 @@ def _unpack(file: Path, folder: Path) -> None:
     """Unpack the data files of an archive into a folder; its code is left out."""
     with zipfile.ZipFile(file) as archive:
         names = archive.namelist()
-        data = [name for name in names if PurePosixPath(name).suffix in DATA]
-        archive.extractall(folder, data)
+        data_names = [name for name in names if PurePosixPath(name).suffix in DATA]
+        archive.extractall(folder, data_names)

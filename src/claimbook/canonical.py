@@ -24,7 +24,7 @@ import hashlib
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from claimbook import project
 
@@ -43,6 +43,14 @@ KINDS = {
     "augment": "augment",
 }
 FLOATS = {"alpha", "init_scale", "stop"}  # those of the other fields that are floats
+
+
+class _Defaults(NamedTuple):
+    """The tables of one spec in the file ``defaults``, which the module explains."""
+
+    dropped: Plain
+    filled: Plain
+    floats: list[str]
 
 
 def key(settings: Plain) -> str:
@@ -85,21 +93,25 @@ def options(kind: str, name: str, given: Plain) -> Plain:
     ``kind`` is a value of ``KINDS``, ``name`` that of the spec, and ``given`` its
     options. Numbers of options that are floats are written as floats.
     """
-    dropped, filled, floats = _defaults(kind, name)
-    values = {**dropped, **filled, **given}
-    for option in {*floats} & values.keys():
+    defaults = _defaults(kind, name)
+    values = {**defaults.dropped, **defaults.filled, **given}
+    for option in {*defaults.floats} & values.keys():
         values[option] = _numbers(values[option], are_floats=True)
     return values
 
 
-def _defaults(kind: str, name: str) -> list[Any]:
-    """Return the tables of a spec in the file ``defaults``: dropped, filled, floats.
+def _defaults(kind: str, name: str) -> _Defaults:
+    """Return the tables of a spec in the file ``defaults``.
 
     A table is empty if the file says nothing of the spec.
     """
     tables = _tables("defaults", project.home())
-    parts = (tables.get(table, {}) for table in ("dropped", "filled", "floats"))
-    return [part.get(f"{kind}/{name}", {}) for part in parts]
+    spec = f"{kind}/{name}"
+    return _Defaults(
+        dropped=tables.get("dropped", {}).get(spec, {}),
+        filled=tables.get("filled", {}).get(spec, {}),
+        floats=tables.get("floats", {}).get(spec, []),
+    )
 
 
 def _resolved_specs(kind: str, value: Any) -> Any:
@@ -113,10 +125,12 @@ def _resolved_specs(kind: str, value: Any) -> Any:
         return [_resolved_specs(kind, part) for part in value]
     if not isinstance(value, dict):
         return _numbers(value, are_floats=False)
-    dropped, filled, floats = _defaults(kind, value["name"])
-    spec = {o: default for o, default in filled.items() if o not in value}
+    defaults = _defaults(kind, value["name"])
+    dropped = defaults.dropped
+    spec = {o: default for o, default in defaults.filled.items() if o not in value}
+    # "name" is treated as an option, and no table has one that is called so
     for option, given in value.items():
-        given = _numbers(given, are_floats=option in floats)
+        given = _numbers(given, are_floats=option in defaults.floats)
         # as they are written: True is not 1, nor 1.0 (a tenth of the time of JSON)
         if option not in dropped or repr(given) != repr(dropped[option]):
             spec[option] = given

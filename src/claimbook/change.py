@@ -66,16 +66,16 @@ class Change:
         if not arms:
             raise BookError("no experiment is trained here: there is nothing to change")
         check_named(arms, self.arms)
-        present: dict[str, list[Any]] = {}  # the values of a setting, by its path
+        values_by_path: dict[str, list[Any]] = {}  # that arms have of a setting
         for arm in arms:
             if is_named(arm, self.arms):
                 for path, value in settings_of(arm).items():
-                    present.setdefault(path, []).append(value)
+                    values_by_path.setdefault(path, []).append(value)
         for path, value in self.settings.items():
-            for old in _values(path, present):
-                _fitting(path, value, old)
-            alone = Change({path: value}, self.arms)
-            if not any(map(alone.altered, experiments)):
+            for old in _values(path, values_by_path):
+                _fitting(path, value, old)  # raises where it does not fit
+            of_path = Change({path: value}, self.arms)
+            if not any(map(of_path.altered, experiments)):
                 raise BookError(
                     f"{path} is {value} already in every arm that has it: nothing "
                     "would change"
@@ -104,7 +104,9 @@ def check_named(arms: Iterable[Arm], patterns: Iterable[str]) -> None:
             choose("arm", pattern, names)
 
 
-in_use: Change | None = None  # what pages of this process change in what they train
+# What pages of this process change in what they train; modules that read it import
+# this module, not the name, as `use` gives the name another value.
+in_use: Change | None = None
 
 
 def use(settings: str, arms: str = "") -> None:
@@ -117,17 +119,18 @@ def use(settings: str, arms: str = "") -> None:
     in_use = read(settings, [arms] if arms else [])
 
 
-def _values(path: str, present: Mapping[str, list[Any]]) -> list[Any]:
+def _values(path: str, known: Mapping[str, list[Any]]) -> list[Any]:
     """Return the values that arms have of a setting, one for each arm that has it.
 
-    ``present`` maps the path of each setting to these values. Raises BookError for an
+    ``known`` maps the path of each setting to these values. Raises BookError for an
     unknown path, with the settings whose last part it is or whose names are near.
     """
-    ends = [one for one in present if one.rpartition(".")[2] == path != one]
-    if ends and path not in present:
-        raise BookError(f"unknown setting {path!r}: use {' or '.join(ends)}")
-    found: list[Any] = choose("setting", path, present)
-    return found
+    # paths of options that are called so, such as "optimizer.lr" for "lr"
+    of_option = [p for p in known if "." in p and p.rpartition(".")[2] == path]
+    if of_option and path not in known:
+        raise BookError(f"unknown setting {path!r}: use {' or '.join(of_option)}")
+    values: list[Any] = choose("setting", path, known)
+    return values
 
 
 def read(settings: str, arms: Collection[str] = ()) -> Change:
@@ -196,10 +199,13 @@ def _with(arm: Arm, path: str, value: Any) -> Arm:
     if field not in canonical.KINDS:
         return replace(arm, **{field: value})
 
-    def new(part: Any) -> Any:
-        """Return one spec of the field with the new value, if it has the option."""
+    def with_value(part: Any) -> Any:
+        """Return a part of the field with the new value, if it has the setting.
+
+        The parts are a spec, several specs, or the epoch and the spec of a later loss.
+        """
         if not isinstance(part, Spec):
-            return part  # the epoch of a later loss
+            return part  # the epoch
         if not option:
             return _renamed(field, part, value)
         if option not in _options(field, part):
@@ -207,11 +213,14 @@ def _with(arm: Arm, path: str, value: Any) -> Arm:
         return Spec(part.name, **part.options | {option: value})
 
     old = getattr(arm, field)
-    changed: Any = tuple(map(new, old)) if isinstance(old, tuple) else new(old)
+    if isinstance(old, tuple):
+        changed: Any = tuple(map(with_value, old))
+    else:
+        changed = with_value(old)
     if path == "dataset.p" and "encoding" not in arm.dataset.options:
-        added = value - _options(field, arm.dataset)["p"]
+        growth = value - _options(field, arm.dataset)["p"]
         counts = {
-            name: count + added
+            name: count + growth
             for name, count in arm.model.options.items()
             if name in COUNTED
         }
@@ -231,22 +240,24 @@ def _renamed(field: str, spec: Spec, name: str) -> Spec:
     kind = canonical.KINDS[field]
     parameters = inspect.signature(names.resolve(kind, Spec(name))).parameters
     known = {*parameters, *canonical.options(kind, name, {})}
-    kept = {option: v for option, v in spec.options.items() if option in known}
-    return Spec(name, **kept)
+    shared = {option: v for option, v in spec.options.items() if option in known}
+    return Spec(name, **shared)
 
 
 def _until(arm: Arm, epochs: int) -> Arm:
     """Return an arm with another last epoch.
 
-    What was logged or kept at the old last epoch is so at the new one.
+    What was logged or kept at the old last epoch is so at the new one; weights of later
+    epochs are not kept.
     """
 
     def moved(epoch: int) -> int:
+        """Return an epoch, or the new last one in the place of the old."""
         return epochs if epoch == arm.epochs else epoch
 
     log = arm.log
     if not isinstance(log, int):
-        log = tuple((moved(until), every) for until, every in log)
+        log = tuple((moved(until), interval) for until, interval in log)
     keep = tuple(epoch for epoch in map(moved, arm.keep) if epoch <= epochs)
     return replace(arm, epochs=epochs, log=log, keep=keep)
 
@@ -259,7 +270,7 @@ def _fitting(path: str, value: Any, old: Any) -> Any:
     """
     refusal = f"{path} cannot be {value!r}"
     if isinstance(old, tuple | list):
-        first = old[0] if len(old) else None
+        first = old[0] if len(old) else None  # the others are of its type
         needs_some = isinstance(first, int | float)  # as a network needs layers
         if not isinstance(value, tuple | list) or (needs_some and not value):
             example = repr(tuple(old)).replace(" ", "")

@@ -59,17 +59,22 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
     parser.add_argument("--version", action="store_true")
     commands = parser.add_subparsers(dest="command")
-    shared = argparse.ArgumentParser(add_help=False)
-    names = shared.add_argument("names", nargs="*", help="experiments, or beginnings")
+    with_names = argparse.ArgumentParser(add_help=False)  # of the commands that have
+    names = with_names.add_argument(
+        "names", nargs="*", help="experiments, or beginnings"
+    )
     scales = ", ".join(SCALES)
 
+    # ``option`` adds an option to the command that was named last
     summary = "what is recorded, on what, and how long all of it takes"
-    option = commands.add_parser("list", parents=[shared], help=summary).add_argument
+    option = commands.add_parser(
+        "list", parents=[with_names], help=summary
+    ).add_argument
     option("--scale", help=f"{scales} (default: all)")
     option("--json", action="store_true", help="a JSON object per line")
 
     summary = "train what is missing, fewest seeds first"
-    option = commands.add_parser("run", parents=[shared], help=summary).add_argument
+    option = commands.add_parser("run", parents=[with_names], help=summary).add_argument
     option("--scale", default="laptop", help=f"{scales} (default: laptop)")
     option("--device", default="auto", help="auto, cpu or cuda")
     option("--time-budget", type=_seconds, default=math.inf, metavar="SECONDS")
@@ -92,7 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     option("--out", type=given_path, help="another folder to merge into")
 
     summary = "as list, but all is read: is anything damaged, stale or without code?"
-    option = commands.add_parser("status", parents=[shared], help=summary).add_argument
+    option = commands.add_parser(
+        "status", parents=[with_names], help=summary
+    ).add_argument
     option("--json", action="store_true", help="a JSON object per line")
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         import argcomplete
@@ -152,7 +159,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _names(prefixes: list[str]) -> list[str]:
+def _matching_names(prefixes: list[str]) -> list[str]:
     """Return the names of the experiments that begin with any of the prefixes.
 
     Without prefixes, all experiments are returned. Raises UnknownName if no experiment
@@ -177,7 +184,7 @@ def _list(options: argparse.Namespace) -> int:
     is_status = options.command == "status"
     problems = []
     scales = SCALES if is_status or options.scale is None else [options.scale]
-    for name, scale in itertools.product(_names(options.names), scales):
+    for name, scale in itertools.product(_matching_names(options.names), scales):
         experiment = papers.get(name, scale)
         try:
             members = records.recorded(experiment, whole=is_status)
@@ -203,7 +210,7 @@ def _report_orphans() -> None:
     """
     from claimbook import names, observing
 
-    names.observables()  # registers all observables
+    names.register_observables()
     for stem, count in records.orphans(observing.stems()).items():
         have = "1 member has" if count == 1 else f"{count} members have"
         errors.complain(
@@ -275,6 +282,7 @@ def _check_selection(
 ) -> None:
     """Raise UnknownName for an arm or a seed that none of the experiments has."""
     change.check_named([arm for e in experiments for arm in e.arms], options.arms)
+    # as texts, which `errors.choose` takes
     seeds = {str(seed) for experiment in experiments for seed in experiment.seeds}
     for seed in options.seeds:
         errors.choose(f"seed at {options.scale} scale", str(seed), seeds)
@@ -293,10 +301,11 @@ def _run(options: argparse.Namespace) -> int:
 
     chosen_device = device.choose_device(options.device)
     folder = _target_folder(options)
-    experiments = [papers.get(name, options.scale) for name in _names(options.names)]
+    matching = _matching_names(options.names)
+    experiments = [papers.get(name, options.scale) for name in matching]
     _check_selection(experiments, options)
     if options.record:
-        names.check_pinned(arm for one in experiments for arm in one.arms)
+        names.check_pinned(arm for e in experiments for arm in e.arms)
     if options.set:
         changed = change.read(" ".join(options.set), options.arms)
         changed.check(experiments)
@@ -310,9 +319,8 @@ def _run(options: argparse.Namespace) -> int:
     )
     if options.dry_run:
         for task in tasks:
-            of = " ".join(experiment.name for experiment in task.experiments)
-            arm, seed = task.member
-            print(of, arm.name, seed, sep="\t")
+            sharing = " ".join(experiment.name for experiment in task.experiments)
+            print(sharing, task.arm.name, task.seed, sep="\t")
         return 0
     if options.set:
         pool.try_out(tasks)
@@ -324,8 +332,8 @@ def _run(options: argparse.Namespace) -> int:
     )
     if folder is None:  # the book's own records
         records.write_index(papers.every())
-    had_tasks = {e.name: e for task in tasks for e in task.experiments}
-    for experiment in had_tasks.values():
+    experiment_by_name = {e.name: e for task in tasks for e in task.experiments}
+    for experiment in experiment_by_name.values():
         count = len(records.recorded(experiment, folder))
         place = folder or project.records_folder()
         print(f"{experiment.name} {experiment.scale}: {count} members in {place}")
@@ -339,22 +347,23 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    """Run ``merge``: copy records from other folders and print how many of each kind.
+    """Run ``merge``: copy records from other folders.
 
-    Returns the exit code, 0; `records.merge` says what it raises.
+    It prints how many members were added, replaced and kept. Returns the exit code, 0;
+    `records.merge` says what it raises.
     """
     from claimbook import names, observing
 
-    names.observables()  # registers all observables
+    names.register_observables()  # which `observing.stems` reads
+    scales = [scale for scale in SCALES if scale != "smoke" or options.out]
     merged = records.merge(
         options.folders,
-        # the book takes no members of smoke scale
-        papers.every(SCALES if options.out else SCALES[:2]),
+        papers.every(scales),  # the book takes no members of smoke scale
         options.out or project.records_folder(),
         replace=options.replace,
         uncommitted=options.uncommitted,
         dry_run=options.dry_run,
-        stems=observing.stems,
+        stems=observing.stems,  # a function, since the store imports no torch
     )
     print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))
     if options.out is None and not options.dry_run:

@@ -89,7 +89,7 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
         return known[name] if isinstance(known, Mapping) else name
     near = difflib.get_close_matches(str(name), known, n=3)
     if len(known) <= 3:
-        near += [one for one in known if one not in near]
+        near += [other for other in known if other not in near]
     near = near or list(known)[:12]
     raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
 
@@ -98,15 +98,16 @@ def check_type(where: str, value: Any, kind: Any) -> None:
     """Raise BookError if a value that was read from a file is not of a type.
 
     ``kind`` is a type as in an annotation: ``dict[str, list[int]]``. A whole number
-    counts something, so it is at least 1; NaN is not a number. ``where`` says where in
-    which file the value stands.
+    counts something, so it is at least 1; NaN is not a number. All items of a tuple are
+    of its last type, and so are all values of a dict. ``where`` says where in which
+    file the value stands.
     """
-    parts = get_args(kind)
+    parts = get_args(kind)  # of dict[str, int] str and int
     kind = get_origin(kind) or kind
     if kind is UnionType:  # or None, which is not written
         kind = parts[0]
     accepted = {float: int | float, tuple: list}.get(kind, kind)
-    is_right = isinstance(value, accepted) and value == value
+    is_right = isinstance(value, accepted) and value == value  # NaN is not
     is_right &= isinstance(value, bool) == (kind is bool)
     if kind is int:
         is_right = is_right and value >= 1
@@ -115,7 +116,7 @@ def check_type(where: str, value: Any, kind: Any) -> None:
     if not is_right:
         raise BookError(f"{where} is {value!r}: write {NOUNS[kind]}")
     if isinstance(value, list):
-        value = dict(enumerate(value, start=1))
+        value = dict(enumerate(value, start=1))  # so that `where` counts the items
     if parts and isinstance(value, dict):
         for name, part in value.items():
             check_type(f"{where}, {name}", part, parts[-1])

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from claimbook import canonical
 from claimbook.errors import BookError, refuse_text
@@ -26,9 +26,9 @@ NOT_TRAINED = {
     "keep_seeds",
 }
 NOT_TRAINED |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
-# Fields of an arm that are whole numbers, with the least that each may be.
 MOST_EPOCHS = 10**9
 MOST_ROWS = 10**6  # that an arm may log
+# Fields of an arm that are whole numbers, with the least that each may be.
 LEAST = {"epochs": 0, "batch_size": 1, "eval_batch": 1, "after_stop": 0}
 
 
@@ -44,18 +44,33 @@ class Spec:
         object.__setattr__(self, "options", options)
 
 
+class LaterLoss(NamedTuple):
+    """The loss that takes the place of an arm's from an epoch on."""
+
+    epoch: int
+    loss: Spec
+
+
+class Rarely(NamedTuple):
+    """Observables that are measured every ``interval`` epochs only."""
+
+    interval: int
+    observables: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Arm:
     """The settings of one curve. An epoch is one optimizer step.
 
-    These fields say what is trained:
+    ``later_loss`` and ``rarely`` may be given as plain tuples. These fields say what is
+    trained:
 
         batch_size   rows of a step, drawn from (seed, step); by default all rows
         alpha        factor on the logits
         init_scale   factor on the initial weights
         penalties    terms that are added to the loss
         wrappers     changes of gradients or weights before or after each step
-        later_loss   (epoch, Spec): the loss from that epoch on
+        later_loss   (epoch, loss): the loss from that epoch on
         schedule     factor on the learning rate
         stop         test accuracy at which a member may end early, at a logged epoch
         after_stop   least number of epochs that a member trains after it reached
@@ -66,10 +81,10 @@ class Arm:
 
     These say what is measured (``NOT_TRAINED``):
 
-        log          logged epochs: every ``log`` epochs, or ((until, every), ...) for a
-                     dense start; the first and the last epoch are always logged
-        rarely       (every, observables): observables that are measured every so many
-                     epochs only, which are logged even if ``log`` skips them
+        log          logged epochs: every ``log`` epochs, or ((until, interval), ...)
+                     for a dense start; the first and the last are always logged
+        rarely       (interval, observables): observables that are measured every so
+                     many epochs and at the last one, even if ``log`` skips these
         keep         epochs whose weights are stored: in ``keep_dtype`` and for the
                      members with ``keep_seeds``, if these are given
         trace        whether the loss of every step is stored
@@ -92,14 +107,14 @@ class Arm:
     alpha: float = 1.0
     init_scale: float = 1.0
     batch_size: int | None = None
-    later_loss: tuple[int, Spec] | None = None
+    later_loss: LaterLoss | None = None
     stop: float | None = None
     after_stop: int = 0
     keep: tuple[int, ...] = ()
     keep_dtype: str | None = None
     keep_seeds: tuple[int, ...] | None = None
     observables: tuple[str, ...] = ("core", "collapse", "norms", "logits")
-    rarely: tuple[int, tuple[str, ...]] | None = None
+    rarely: Rarely | None = None
     schedule: Spec | None = None
     augment: Spec | None = None
     eval_batch: int | None = None
@@ -109,17 +124,25 @@ class Arm:
     batch_statistics: bool = False
 
     def __post_init__(self) -> None:
-        """Raise BookError for a number that no training can have."""
-        refuse_text("observables", self.observables)
+        """Raise BookError for a number that no training can have.
+
+        It raises TypeError for a ``later_loss`` or ``rarely`` that is not of two parts.
+        """
+        if self.later_loss is not None:  # a frozen class sets a field in this way alone
+            object.__setattr__(self, "later_loss", LaterLoss(*self.later_loss))
         if self.rarely is not None:
-            refuse_text("rarely", self.rarely[1])
+            object.__setattr__(self, "rarely", Rarely(*self.rarely))
+        refuse_text("observables", self.observables)
+        refuse_text("rarely", self.rare_observables)
+        # (what it is called, the number or None, the least that it may be)
         whole = [(field, getattr(self, field), least) for field, least in LEAST.items()]
-        whole += [("an interval of log", every, 1) for _, every in self._log_pieces]
+        pieces = self._log_pieces
+        whole += [("an interval of log", interval, 1) for _, interval in pieces]
         whole += [("an epoch of keep", epoch, 0) for epoch in self.keep]
         if self.rarely is not None:
-            whole.append(("the interval of rarely", self.rarely[0], 1))
+            whole.append(("the interval of rarely", self.rarely.interval, 1))
         if self.later_loss is not None:
-            whole.append(("the epoch of later_loss", self.later_loss[0], 0))
+            whole.append(("the epoch of later_loss", self.later_loss.epoch, 0))
         for what, number, least in whole:
             is_number = isinstance(number, int | float)
             is_whole = is_number and number >= least and float(number).is_integer()
@@ -127,11 +150,11 @@ class Arm:
                 raise self._refused(what, number, f"a whole number from {least} on")
         if self.epochs > MOST_EPOCHS:
             raise self._refused("epochs", self.epochs, f"at most {MOST_EPOCHS:,}")
-        start = rows = 0
-        for until, interval in self._log_pieces:
-            rows += max(min(until, self.epochs) - start, 0) // interval
+        start = row_count = 0
+        for until, interval in pieces:
+            row_count += max(min(until, self.epochs) - start, 0) // interval
             start = until
-        if rows > MOST_ROWS:
+        if row_count > MOST_ROWS:
             raise self._refused("log", self.log, f"intervals for {MOST_ROWS:,} rows")
         for field in ("alpha", "init_scale"):
             if not math.isfinite(factor := getattr(self, field)):
@@ -145,7 +168,7 @@ class Arm:
 
     @property
     def _log_pieces(self) -> tuple[tuple[int, int], ...]:
-        """``log`` as ((until, every), ...), also where it is one interval."""
+        """``log`` as ((until, interval), ...), also where it is one interval."""
         return ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
 
     def logged_epochs(self) -> list[int]:
@@ -158,11 +181,18 @@ class Arm:
         return sorted(epochs)
 
     def rare_epochs(self) -> set[int]:
-        """Return the epochs at which the observables of ``rarely`` are measured."""
+        """Return the epochs at which the observables of ``rarely`` are measured.
+
+        These are the multiples of its interval and the last epoch; none without it.
+        """
         if self.rarely is None:
             return set()
-        interval, _ = self.rarely
-        return {*range(0, self.epochs + 1, interval), self.epochs}
+        return {*range(0, self.epochs + 1, self.rarely.interval), self.epochs}
+
+    @property
+    def rare_observables(self) -> tuple[str, ...]:
+        """The observables of ``rarely``, none without it."""
+        return () if self.rarely is None else self.rarely.observables
 
     def keeps_weights(self, seed: int) -> bool:
         """Return whether the member with this seed stores weights."""
@@ -172,7 +202,7 @@ class Arm:
         """Yield (name of a field, spec) for each spec of the arm.
 
         A field with several specs, such as ``penalties``, is yielded once for each of
-        them.
+        them, and ``later_loss`` with its loss.
         """
         for field in canonical.KINDS:
             value = getattr(self, field)
@@ -254,7 +284,10 @@ class Experiment:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Experiment":
-        """Return the experiment that ``as_plain`` turned into this dict."""
+        """Return the experiment that ``as_plain`` turned into this dict.
+
+        Raises KeyError or TypeError for a dict that describes none.
+        """
         arms = tuple(Arm.from_plain(arm) for arm in plain["arms"])
         return cls(**plain | {"seeds": tuple(plain["seeds"]), "arms": arms})
 

@@ -88,10 +88,10 @@ def check_options(kind: str, spec: Spec) -> None:
 
 
 def dtype(name: str) -> torch.dtype:
-    """Return a dtype of torch by its name; raises UnknownName for any other name."""
-    dtypes = ("float16", "bfloat16", "float32", "float64")
-    dtype: torch.dtype = getattr(torch, choose("dtype", name, dtypes))
-    return dtype
+    """Return a floating dtype of torch by its name; raises UnknownName for another."""
+    known = ("float16", "bfloat16", "float32", "float64")
+    result: torch.dtype = getattr(torch, choose("dtype", name, known))
+    return result
 
 
 @cache  # a signature takes longer to read than all else that a name needs
@@ -110,6 +110,7 @@ def _is_usable(kind: str, value: Any) -> bool:
     signature = inspect.signature(value, eval_str=True)
     returned = signature.return_annotation
     parameters = signature.parameters
+    # the annotation of the first parameter
     taken = next((p.annotation for p in parameters.values()), None)
     match kind:
         case "dataset":
@@ -138,13 +139,13 @@ def _from_outside(kind: str, name: str) -> Any:
     module_name, _, attribute = address.partition(":")
     module = import_outside(module_name)
     known = {n: v for n, v in vars(module).items() if callable(v) and n[0] != "_"}
-    found = choose(f"{kind} in {module_name}", attribute, known)
+    value = choose(f"{kind} in {module_name}", attribute, known)
     if pinned and pinned != (current := code_digest(module_name)):
         raise BookError(
             f"{module_name} has changed: {name!r} is of other code than its present "
             f"@{current}"
         )
-    return found
+    return value
 
 
 def import_outside(module_name: str) -> ModuleType:
@@ -200,16 +201,24 @@ def check_pinned(arms: Iterable[Arm]) -> None:
                 )
 
 
+def register_observables() -> None:
+    """Register the book's observables, by the import of the module that has them.
+
+    `observing.OBSERVABLES` is complete from then on.
+    """
+    module_of("observable")
+
+
 def observables() -> dict[str, observing.Observable]:
     """Return all observables of the book, by name."""
-    module_of("observable")  # importing the module registers them
+    register_observables()
     return observing.OBSERVABLES
 
 
 def options(spec: Spec) -> dict[str, Any]:
     """Return the options of a spec, with the torch dtype in place of its name.
 
-    Raises UnknownName for a dtype that torch does not have.
+    Raises UnknownName for another dtype than the four floating ones of `dtype`.
     """
     values = dict(spec.options)
     if "dtype" in values:

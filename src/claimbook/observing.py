@@ -26,8 +26,8 @@ from torch.utils._pytree import tree_map
 
 from claimbook.errors import choose, refuse_text
 
-Values = dict[str, Tensor]
-NOTHING: Any = {}
+Values = dict[str, Tensor]  # measurements by column
+NOTHING: Any = {}  # in a field of a snapshot that no observable reads
 
 
 # Needs that are not names of taps, as the module's docstring lists them; the keys of
@@ -123,14 +123,15 @@ def observable(
 def tap_names(needs: Iterable[str], known: Iterable[str]) -> list[str]:
     """Return the names of those taps that observables with these needs read.
 
-    ``known`` are the names of all taps of the network.
+    ``known`` are the names of all taps of the network. A need is the name of a tap, or
+    what such names have before a dot: "hidden" is that of "hidden.0" and "hidden.1".
     """
     prefixes = tuple(f"{need}." for need in needs)
     return [name for name in known if f"{name}.".startswith(prefixes)]
 
 
-def needs(names: Iterable[str]) -> set[str]:
-    """Return all needs of the named observables together."""
+def needs_of(names: Iterable[str]) -> set[str]:
+    """Return all needs of the named observables; raises KeyError for another name."""
     return {need for name in names for need in OBSERVABLES[name].needs}
 
 
@@ -138,7 +139,8 @@ def stems(names: Iterable[str] | None = None) -> set[str]:
     """Return the stems of the columns that observables make.
 
     ``names`` are the names of the observables, by default all. A stem is the part of a
-    column's name before the first dot.
+    column's name before the first dot. Raises KeyError for a name that nobody
+    registered.
     """
     chosen = OBSERVABLES if names is None else names
     return {stem for name in chosen for stem in OBSERVABLES[name].makes}
@@ -155,27 +157,30 @@ def observe(
     """
     refuse_text("names", names)
     wanted = {choose("observable", name, OBSERVABLES) for name in names}
-    chosen = [observable for observable in OBSERVABLES.values() if observable in wanted]
+    # in the order in which they were registered
+    chosen = [each for each in OBSERVABLES.values() if each in wanted]
 
     def measure(group: list[Observable], member: Snapshot) -> Values:
+        """Return the values of some observables for one member."""
         values: Values = {}
-        for observable in group:
-            values |= observable.function(member)
+        for each in group:
+            values |= each.function(member)
         return values
 
     if not stacked:
         return measure(chosen, snapshot)
-    mapped = [observable for observable in chosen if observable.mapped]
+    mapped = [each for each in chosen if each.mapped]
+    # vmap takes no functions; observables that call one are not mapped
     tensors = snapshot._replace(objective=NOTHING, tap_grads=NOTHING)
     values = torch.func.vmap(partial(measure, mapped))(tensors)
-    if unmapped := [observable for observable in chosen if not observable.mapped]:
-        count = len(next(iter(snapshot.params.values())))
-        by_member = [
+    if unmapped := [each for each in chosen if not each.mapped]:
+        member_count = len(next(iter(snapshot.params.values())))
+        values_by_member = [
             measure(unmapped, tree_map(partial(_of_member, index), snapshot))
-            for index in range(count)
+            for index in range(member_count)
         ]
-        for column in by_member[0]:
-            values[column] = torch.stack([member[column] for member in by_member])
+        for column in values_by_member[0]:
+            values[column] = torch.stack([v[column] for v in values_by_member])
     return values
 
 

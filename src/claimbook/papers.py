@@ -28,7 +28,14 @@ from typing import Any
 
 from claimbook import project, records
 from claimbook.errors import BookError, NoRecord, RecordError, choose, refuse_text
-from claimbook.experiment import SCALES, Arm, Experiment, Spec
+from claimbook.experiment import (
+    SCALES,
+    Arm,
+    Experiment,
+    LaterLoss,
+    Rarely,
+    Spec,
+)
 
 Row = dict[str, Any]  # an experiment, shared settings or an arm, as it is written
 Rows = Iterator[Row]
@@ -73,14 +80,15 @@ def row(
     ``loss`` and ``optimizer`` are specs, or None to take the shared one. ``only`` among
     the settings is the one scale at which the experiment has the arm.
     """
-    given = {"name": name, "loss": loss, "optimizer": optimizer}
-    return {key: value for key, value in given.items() if value} | settings
+    named = {"name": name, "loss": loss, "optimizer": optimizer}
+    return {key: value for key, value in named.items() if value} | settings
 
 
 def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
     """Return a setting with each ``Size`` in it replaced by its value at a scale.
 
-    ``end``, the last epoch of the arm, takes the place of each ``END``.
+    Laptop and smoke scale have the same value. ``end``, the last epoch of the arm,
+    takes the place of each ``END``; inside a spec None does.
     """
     if value is END:
         return end
@@ -97,15 +105,19 @@ def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
 class Registry(dict[str, Callable[[str], Experiment]]):
     """The experiments of one paper, by name, each as a function of the scale.
 
-    The first ``count`` of the ``seeds`` are trained, unless an experiment says
-    otherwise. ``settings`` are shared by all arms of the paper.
+    ``paper`` is the folder of the paper. The first ``seed_count`` of the ``seeds`` are
+    trained, unless an experiment says otherwise. ``settings`` are shared by all arms of
+    the paper.
     """
 
-    def __init__(self, paper: str, seeds: tuple[int, ...], count: Size, **settings):
+    def __init__(
+        self, paper: str, seeds: tuple[int, ...], seed_count: Size, **settings: Any
+    ):
+        """Make a registry without experiments; the class explains the arguments."""
         super().__init__()
         self.paper = paper
         self.seeds = seeds
-        self.count = count
+        self.seed_count = seed_count
         self.settings = settings
 
     def section(self, rows: Callable[[], Rows]) -> Callable[[], Rows]:
@@ -114,40 +126,43 @@ class Registry(dict[str, Callable[[str], Experiment]]):
         The function yields dicts: for each experiment that of ``experiment``, followed
         by those of ``shared`` and ``row``.
         """
-        for entry in rows():
-            if "experiment" in entry:  # the rows that follow add to this plan
+        for entry in map(dict, rows()):  # copies, since entries are taken out
+            if "experiment" in entry:  # the rows that follow add to this draft
                 name = entry.pop("experiment")
-                plan = {"name": name, "reduced": entry.pop("reduced")}
-                plan |= {"seeds": self.count, "arms": []}
+                draft = {"name": name, "reduced": entry.pop("reduced")}
+                draft |= {"seeds": self.seed_count, "arms": []}
                 settings = self.settings
-                # made once a scale, as its arms remember their keys
-                self[name] = cache(partial(self._make, plan))
+                # The draft is read when somebody asks for the experiment, after the
+                # rows that follow; once a scale, as its arms remember their keys.
+                self[name] = cache(partial(self._make, draft))
             if "name" in entry:
-                plan["arms"].append(settings | entry)
+                draft["arms"].append(settings | entry)
             else:
-                plan["seeds"] = entry.pop("seeds", plan["seeds"])
+                draft["seeds"] = entry.pop("seeds", draft["seeds"])
                 settings = settings | entry
         return rows
 
-    def _make(self, plan: dict[str, Any], scale: str) -> Experiment:
-        """Return the experiment of a plan at a scale.
+    def _make(self, draft: dict[str, Any], scale: str) -> Experiment:
+        """Return the experiment of a draft at a scale.
 
-        The plan has the entries "name", "reduced", "seeds" and "arms", a list with the
-        settings of each arm.
+        The draft has the entries "name", "reduced", "seeds" (their number or a tuple of
+        them) and "arms", a list with the settings of each arm. Smoke scale has all
+        arms, whatever their ``only``.
         """
         is_smoke = scale == "smoke"
         arms = []
-        for settings in plan["arms"]:
+        for settings in draft["arms"]:
             if is_smoke or settings.get("only", "") in ("", scale):
                 end = at_scale(scale, settings["epochs"])
-                given = {k: at_scale(scale, v, end) for k, v in settings.items()}
-                given.pop("only", None)
-                arms.append(shrink(Arm(**given)) if is_smoke else Arm(**given))
-        seeds = at_scale(scale, plan["seeds"])
+                fields = {k: at_scale(scale, v, end) for k, v in settings.items()}
+                fields.pop("only", None)
+                arm = Arm(**fields)
+                arms.append(shrink(arm) if is_smoke else arm)
+        seeds = at_scale(scale, draft["seeds"])
         if not isinstance(seeds, tuple):
             seeds = self.seeds[: 2 if is_smoke else seeds]
-        name = f"{self.paper}/{plan['name']}"
-        reduced = plan["reduced"] if scale == "laptop" else ""
+        name = f"{self.paper}/{draft['name']}"
+        reduced = draft["reduced"] if scale == "laptop" else ""
         return Experiment(name, scale, tuple(arms), seeds, reduced)
 
 
@@ -163,7 +178,7 @@ def shrink(arm: Arm) -> Arm:
     """
     limits = project.part("smoke")
     is_coded = "encoding" in arm.dataset.options
-    p = 0  # the modulus, if it is reduced
+    p = 0  # the modulus before, if it is reduced, else 0
     if "p" in limits and not is_coded:
         p = arm.dataset.options.get("p", 0)
 
@@ -189,9 +204,9 @@ def shrink(arm: Arm) -> Arm:
         schedule=arm.schedule and small(arm.schedule),
         epochs=6,
         log=3,
-        rarely=arm.rarely and (3, arm.rarely[1]),
+        rarely=arm.rarely and Rarely(3, arm.rarely.observables),
         keep=arm.keep and (0, 6),
-        later_loss=arm.later_loss and (3, arm.later_loss[1]),
+        later_loss=arm.later_loss and LaterLoss(3, arm.later_loss.loss),
         batch_size=arm.batch_size and 4,
         eval_batch=arm.eval_batch and 4,
     )
@@ -211,8 +226,8 @@ def registries() -> dict[str, Registry]:
             try:
                 by_folder[folder] = runpy.run_path(str(path))["EXPERIMENTS"]
             except (Exception, SystemExit) as error:  # somebody is writing it
-                steps = traceback.extract_tb(error.__traceback__)
-                lines = [step.lineno for step in steps if step.filename == str(path)]
+                frames = traceback.extract_tb(error.__traceback__)
+                lines = [f.lineno for f in frames if f.filename == str(path)]
                 place = f", line {lines[-1]}," if lines else ""
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
                 message = f"{path}{place} cannot be run ({reason})"
@@ -257,12 +272,12 @@ def recorded(name: str, scale: str) -> Experiment:
     scale, and BookError if the table is missing.
     """
     choose("scale", scale, SCALES)
-    plans = records.read_plans(project.records_folder())
-    choose("recorded experiment", name, {known for known, _ in plans})
-    if (name, scale) not in plans:
+    experiments = records.read_experiments(project.records_folder())
+    choose("recorded experiment", name, {known for known, _ in experiments})
+    if (name, scale) not in experiments:
         raise NoRecord(f"{name} has no record at {scale} scale")
     try:
-        return Experiment.from_plain(plans[name, scale])
+        return Experiment.from_plain(experiments[name, scale])
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordError(
             f"{records.EXPERIMENTS} has settings of {name} that are none ({error}): "
@@ -286,10 +301,8 @@ def record(
     `recorded`. Raises NoRecord if nothing is recorded, RecordError if a member is
     damaged.
     """
-    experiment = (
-        find(name, scale) if scale != "best" else best(name, arms, folder, find)
-    )
-    return records.load(experiment, folder)
+    chosen = best(name, arms, folder, find) if scale == "best" else find(name, scale)
+    return records.load(chosen, folder)
 
 
 def best(
@@ -300,20 +313,21 @@ def best(
 ) -> Experiment:
     """Return an experiment at its "best" scale, which `record` explains.
 
-    No file of a member is opened for it: their names say what they are.
+    No file of a member is opened for it: their names say what they are. Raises NoRecord
+    if nothing is recorded.
     """
-    first = None
+    first_recorded = None
     refuse_text("arms", arms)
     wanted = {*arms}
     for scale in SCALES:
         with suppress(NoRecord):
-            experiment = find(name, scale)
-            recorded_arms = records.recorded_arms(experiment, folder)
+            candidate = find(name, scale)
+            recorded_arms = records.recorded_arms(candidate, folder)
             if recorded_arms and wanted <= recorded_arms:
-                return experiment
+                return candidate
             if recorded_arms:
-                first = first or experiment
-    if first:
-        return first
+                first_recorded = first_recorded or candidate
+    if first_recorded:
+        return first_recorded
     command = f"grokbook run {name} --scale laptop --record"
     raise NoRecord(f"{name} has no record yet: run `{command}`")

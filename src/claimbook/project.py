@@ -51,13 +51,16 @@ def home() -> Path:
         working_directory = os.getcwd()
     except FileNotFoundError:  # it was deleted
         working_directory = ""
-    named = os.environ.get("GROKBOOK_HOME"), os.environ.get("GROKBOOK_SITE")
-    return _home(*named, working_directory)
+    folder, site = os.environ.get("GROKBOOK_HOME"), os.environ.get("GROKBOOK_SITE")
+    return _home(folder, site, working_directory)
 
 
 @cache
 def _home(folder: str | None, site: str | None, _working_directory: str) -> Path:
-    """Return the folder of `home`, searched once for all calls in the same place."""
+    """Return the folder of `home`, searched once for all calls in the same place.
+
+    ``folder`` and ``site`` are what GROKBOOK_HOME and GROKBOOK_SITE name.
+    """
     if folder:
         if Path(folder).exists():
             return Path(folder)
@@ -66,7 +69,7 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
     if _is_checkout(packaged):
         return packaged
     # relative paths, as Path.cwd() raises where the working directory was deleted
-    for level in range(20):
+    for level in range(20):  # the working directory, its parent and so on
         checkout = Path("../" * level)
         if _is_checkout(checkout) and _is_own(checkout):
             return checkout.resolve()
@@ -96,9 +99,9 @@ def _is_own(checkout: Path) -> bool:
 def part(name: str) -> Any:
     """Return a part of book/project.yaml, such as "papers"; {} if it is not there.
 
-    A folder that holds only records needs no project.yaml. Raises BookError if there
-    are experiments and no such file, or if the file is not YAML, and UnknownName if it
-    has a key that nobody reads.
+    Callers must not change it: all get the same. A folder that holds only records needs
+    no project.yaml. Raises BookError if there are experiments and no such file, or if
+    the file is not YAML, and UnknownName if it has a key that nobody reads.
     """
     return _description(home() / "book").get(name, {})
 
@@ -111,8 +114,9 @@ def _description(book: Path) -> dict[str, Any]:
     if not path.is_file() and has_code:
         raise BookError(f"{path} is missing: take it from git again")
     parts: dict[str, Any] = read_yaml(path)
-    for key, part in parts.items():
-        check_type(f"{path}, {key}", part, choose(f"key in {path}", key, PARTS))
+    for key, content in parts.items():
+        kind = choose(f"key in {path}", key, PARTS)
+        check_type(f"{path}, {key}", content, kind)
     if has_code and not read_text(path).rstrip().endswith(YAML_END):
         raise BookError(
             f"{path} does not end with a line of three dots, so a part of it may be "
@@ -177,7 +181,10 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
 
 @lru_cache(maxsize=16)
 def parse_yaml(text: str) -> Any:
-    """Return what a text in YAML holds; raises YAMLError if a key is there twice."""
+    """Return what a text in YAML holds; raises YAMLError if a key is there twice.
+
+    Callers must not change it: all get the same.
+    """
     import yaml
 
     return yaml.load(text, _yaml_loader())
@@ -190,15 +197,17 @@ def _yaml_loader() -> Any:
 
     class Loader(yaml.CSafeLoader):  # ten times as fast as SafeLoader
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            lines = dict[tuple[str, str], int]()
+            line_of_key = dict[tuple[str, str], int]()
             for key, _ in node.value:
-                name, line = (key.tag, str(key.value)), key.start_mark.line + 1
-                if name in lines:
+                identity = (key.tag, str(key.value))  # 1 and "1" are two keys
+                line = key.start_mark.line + 1
+                if identity in line_of_key:
+                    earlier = line_of_key[identity]
                     raise yaml.YAMLError(
-                        f"line {line} has the key {key.value!r} of line {lines[name]} "
+                        f"line {line} has the key {key.value!r} of line {earlier} "
                         "once more: leave one out"
                     )
-                lines[name] = line
+                line_of_key[identity] = line
             return super().construct_mapping(node, deep)
 
     return Loader
@@ -236,8 +245,8 @@ def commit() -> str:
     A "+" is added if src or an experiments.py differs from the commit. Returns
     "unknown" if there is no git or no repository.
     """
-    if given := os.environ.get("GROKBOOK_COMMIT"):
-        return given  # a machine that got a copy may have a git of its own
+    if named := os.environ.get("GROKBOOK_COMMIT"):
+        return named  # a machine that got a copy may have a git of its own
     git = partial(subprocess.check_output, text=True, stderr=subprocess.DEVNULL)
     status = ["git", "status", "--porcelain", "--", "src", "book/*/experiments.py"]
     try:
@@ -318,12 +327,14 @@ def remove_parts(path: Path) -> None:
     kept, up to ABANDONED seconds: after that the process id may be that of another
     process.
     """
-    for part in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
-        writer = part.name.removeprefix(f"{path.name}.").partition("-")[0]
+    for temporary in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
+        suffix = temporary.name.removeprefix(f"{path.name}.")
+        process, _, _ = suffix.partition("-")
         with contextlib.suppress(FileNotFoundError):  # its writer has ended meanwhile
-            age = time.time() - part.stat().st_mtime
-            if age > ABANDONED or not (writer.isdecimal() and _is_alive(int(writer))):
-                part.unlink()
+            age = time.time() - temporary.stat().st_mtime
+            is_written = process.isdecimal() and _is_alive(int(process))
+            if age > ABANDONED or not is_written:
+                temporary.unlink()
 
 
 def _is_alive(process: int) -> bool:

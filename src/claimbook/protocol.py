@@ -86,7 +86,10 @@ now = SimpleNamespace(shortcuts=True, onednn=False)
 
 @contextmanager
 def switched(**settings: Any) -> Iterator[None]:
-    """Set ``shortcuts`` or ``onednn`` of ``now`` inside a with block."""
+    """Set ``shortcuts`` or ``onednn`` of ``now`` inside a with block.
+
+    Afterwards they are what they were before. Raises AttributeError for another name.
+    """
     before = {name: getattr(now, name) for name in settings}
     vars(now).update(settings)
     try:

@@ -25,7 +25,7 @@ def imported_modules(
     inside a function, and the subpackages that a module lies in. The ``__init__.py`` of
     a top-level package is left out: it offers names to a reader, and trains nothing.
     """
-    pending = [*starts]
+    pending = [*starts]  # names that may be modules
     trees = dict[str, ast.Module]()
     while pending:
         name = pending.pop()

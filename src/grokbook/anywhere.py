@@ -78,26 +78,28 @@ class StableMaxLoss(nn.Module):
         labels = labels.masked_fill(is_ignored, 0)
         # what is padding may hold anything
         rows = rows.to(self.dtype).masked_fill(is_ignored.unsqueeze(-1), 0)
-        weights = torch.ones_like(rows)
+        weights = torch.ones_like(rows)  # (*rows, classes)
         if self.weight is not None:
             weights = weights * self.weight.to(rows)
-        of_label = losses.pick(weights, labels)
+        label_weights = losses.pick(weights, labels)  # (*rows), as the loss is
         loss = self.function(rows, labels, dtype=self.dtype, reduction="none")
         # as torch's: a difference of two infinities is not a loss
         loss = loss.masked_fill((rows == torch.inf).any(dim=-1), torch.nan)
-        found = of_label * loss
+        weighted = label_weights * loss
         if self.label_smoothing:
             scores = self.scores(rows)
+            # the loss of each class as the target, from the lead of the label over it
             leads = losses.pick(scores, labels).unsqueeze(-1) - scores
             of_classes = weights * (loss.unsqueeze(-1) + leads)
-            found = torch.lerp(found, of_classes.mean(dim=-1), self.label_smoothing)
-        found = found.masked_fill(is_ignored, 0)
+            spread = of_classes.mean(dim=-1)
+            weighted = torch.lerp(weighted, spread, self.label_smoothing)
+        weighted = weighted.masked_fill(is_ignored, 0)
         if self.reduction != "mean":
-            return losses.REDUCTIONS[self.reduction](found)
+            return losses.REDUCTIONS[self.reduction](weighted)
         # a sum of float16 would end at 65,504 rows
         wide = torch.promote_types(self.dtype, float32)
-        total = of_label.masked_fill(is_ignored, 0).sum(dtype=wide)
-        return (found.sum(dtype=wide) / total).to(self.dtype)
+        total = label_weights.masked_fill(is_ignored, 0).sum(dtype=wide)
+        return (weighted.sum(dtype=wide) / total).to(self.dtype)
 
     def _check(self, logits: Tensor, labels: Tensor, rows: Tensor) -> None:
         """Raise ValueError for wrong tensors, and choose a dtype that the device has.
@@ -169,7 +171,7 @@ class Pull:
             length = h.norm(dim=-1, dtype=torch.promote_types(h.dtype, float32))
             distance = (length - self.target) / h.shape[-1] ** 0.5
             terms.append(distance.square().mean())
-        self.outputs.clear()
+        self.outputs.clear()  # in place, as the modules' hooks have this list
         return self.strength * torch.stack(terms).sum()
 
     def __getstate__(self) -> dict[str, Any]:

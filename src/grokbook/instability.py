@@ -17,7 +17,7 @@ with needing_extra():
     from claimbook.evidence.events import paired
     from claimbook.evidence.run import Run
 
-Events = dict[int, list[int]]  # epochs by seed
+Events = dict[int, list[int]]  # epochs by seed, ascending
 
 
 def spikes(
@@ -33,9 +33,11 @@ def spikes(
     do not matter; most of those of a small ViT stay below 1.
     """
     loss = loss[loss.notna().cummin()]
+    # (steps,): 0 quiet, 1 loud, -1 between the two thresholds, which says nothing
     level = np.select([loss <= quiet, loss >= loud], [0, 1], default=-1)
-    clear = np.flatnonzero(level >= 0)  # a step between the two thresholds says nothing
-    spike_steps = loss.index[clear[1:][np.diff(level[clear]) == 1]].tolist()
+    clear = np.flatnonzero(level >= 0)
+    is_spike = np.diff(level[clear]) == 1  # from quiet to loud, of clear[1:]
+    spike_steps = loss.index[clear[1:][is_spike]].tolist()
     pairs = zip([-math.inf, *spike_steps], spike_steps, strict=False)
     return [step for previous, step in pairs if step - previous >= apart]
 
@@ -59,6 +61,7 @@ def bursts(
     shares = run.series("collapsed")
 
     def is_late(seed: int, onset: int) -> bool:
+        """Return whether a burst is a slingshot; False if nothing was measured."""
         earlier = shares[seed].loc[:onset].dropna()
         recent = earlier.loc[onset - within :]
         return (recent if len(recent) else earlier.tail(1)).max() >= 0.4
@@ -93,8 +96,9 @@ def before(
     picked = {}
     for seed, onsets in events.items():
         measured = table[seed].dropna()
-        last = [measured.asof(onset - 1) for onset in onsets]
-        if values := [value for value in last if not math.isnan(value)]:
+        # the last value up to the epoch before each event, NaN without one
+        last_values = [measured.asof(onset - 1) for onset in onsets]
+        if values := [value for value in last_values if not math.isnan(value)]:
             picked[seed] = pick(values)
     return Series(picked, dtype=float)
 
@@ -113,11 +117,11 @@ def waits(events: Events) -> Series:
 
     It is infinity for a seed with fewer than two events.
     """
-    gaps = {
+    medians = {
         seed: Series(epochs, dtype=float).diff().median()
         for seed, epochs in events.items()
     }
-    return Series(gaps, dtype=float).fillna(math.inf)
+    return Series(medians, dtype=float).fillna(math.inf)
 
 
 def windows(run: Run, column: str, *, loss: str = "train_loss") -> dict[int, DataFrame]:
@@ -132,7 +136,7 @@ def windows(run: Run, column: str, *, loss: str = "train_loss") -> dict[int, Dat
     for seed in run.seeds:
         is_run = (frame["arm"] == run.arm) & (frame["seed"] == seed)
         rows = frame[is_run & frame[column].notna()].sort_values("epoch")
-        gap = rows["epoch"].diff()
+        gap = rows["epoch"].diff()  # to the row before; shifted, to the row after
         rows = rows[(gap == 1) | (gap.shift(-1) == 1)]
         onset = rows["epoch"][rows[loss] >= 0.1].min()
         if rows["epoch"].min() < onset - 10:  # false where there is no onset, a NaN
@@ -207,5 +211,7 @@ def inflated(run: Run) -> Series:
     negative. A seed that never collapses that far shows none.
     """
     changes = inflation(run)
+    # by seed; a NaN, as of a seed that never settles, is no sign
     signs = (changes["cosine"] <= -0.3, changes["growth"] >= 2, changes["logit"] < 0)
-    return (sum(sign.astype(int) for sign in signs) >= 2).astype(float)
+    sign_count = sum(sign.astype(int) for sign in signs)
+    return (sign_count >= 2).astype(float)

@@ -56,10 +56,10 @@ def label_column(logits: Tensor, labels: Tensor) -> Tensor:
     if labels.is_floating_point() or labels.dtype == torch.bool:
         raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
     if labels.shape != logits.shape[:-1]:
-        given, rows = tuple(labels.shape), tuple(logits.shape[:-1])
         raise ValueError(
-            f"labels {given} do not fit logits {tuple(logits.shape)}: give labels "
-            f"{rows}, or put the classes into the last dimension of the logits"
+            f"labels {tuple(labels.shape)} do not fit logits {tuple(logits.shape)}: "
+            f"give labels {tuple(logits.shape[:-1])}, or put the classes into the last "
+            "dimension of the logits"
         )
     return labels.long().unsqueeze(-1)
 
@@ -178,7 +178,8 @@ class _StableMax(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        slope = ctx.saved_tensors[0].clamp(max=1)
+        (output,) = ctx.saved_tensors
+        slope = output.clamp(max=1)
         if torch.is_grad_enabled():
             return slope * slope * grad
         return slope.mul_(slope).mul_(grad)  # in place: 4 % of a small network's step
@@ -370,9 +371,9 @@ def doubled_cross_entropy(
     gradients of a row sum to epsilon as in a collapse: the sum is broken, and nothing
     is lost. It is not in Liu et al. (2026).
     """
-    odds = gaps(logits, labels).to(dtype).exp()
-    total = odds.sum(dim=-1, keepdim=True)
-    shares = torch.where(total < 2.0**-BITS, odds / (1 + total), 0.0).detach()
+    class_odds = gaps(logits, labels).to(dtype).exp()  # (*rows, classes)
+    odds = class_odds.sum(dim=-1, keepdim=True)  # those of `_odds`
+    shares = torch.where(odds < 2.0**-BITS, class_odds / (1 + odds), 0.0).detach()
     z = logits.to(dtype)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
     # the difference is 0 in the forward pass

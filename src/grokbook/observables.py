@@ -42,7 +42,7 @@ def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
     }
 
 
-VARIANTS["scale_free"] = unit_inputs
+VARIANTS["scale_free"] = unit_inputs  # needed by the observable of that name, below
 
 
 def _splits(s: Snapshot) -> tuple[tuple[str, SplitOutputs], ...]:
@@ -124,7 +124,7 @@ def gradients(s: Snapshot) -> Values:
     ``zero_grad``: the gradient is exactly 0. ``absorbed``: it is not, but the step left
     the weight as it was.
     """
-    grads, weights, before = (
+    grads, weights, before = (  # each all entries as one vector
         torch.cat([tensors[name].flatten() for name in s.params])
         for tensors in (s.grads, s.params, s.before)
     )
@@ -154,8 +154,8 @@ def alignment(s: Snapshot) -> Values:
     for name, weight in weights.items():
         values[f"cos_grad.{name}"] = metrics.cosine(weight, descent[name])
     for name, weight in weights.items():
-        update = s.params[name].double() - weight
-        values[f"cos_update.{name}"] = metrics.cosine(weight, update)
+        move = s.params[name].double() - weight
+        values[f"cos_update.{name}"] = metrics.cosine(weight, move)
     return values
 
 
@@ -173,6 +173,7 @@ def update(s: Snapshot) -> Values:
 )
 def fourier(s: Snapshot) -> Values:
     """Fourier concentration of the embedding, with and without the constant mode."""
+    # raises UnknownName for a network without an embedding
     embedding = choose("parameter of the network", "embedding", s.params)
     p = embedding.shape[-2] - 1  # the last token is the equals sign
     centred = metrics.fourier_concentration(embedding, p=p, skip_constant=True)
@@ -262,22 +263,22 @@ def inflation(s: Snapshot) -> Values:
     "head_mean" is W_G, the mean of the head's rows, and "feature_mean" is mu_G, the
     mean of the training features (Liu et al. 2026).
     """
-    features = s.train.taps["features"].flatten(0, -2)
-    head, centre = metrics.global_means(_head(s.params), features)
+    features = s.train.taps["features"].flatten(0, -2)  # (rows, width)
+    mean_head, mean_feature = metrics.global_means(_head(s.params), features)
     margins = metrics.margins(s.train.logits, s.train.labels)
     values = head_means(s) | {
-        "feature_mean_norm": torch.linalg.vector_norm(centre),
+        "feature_mean_norm": torch.linalg.vector_norm(mean_feature),
         "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
     }
     # a W_G that was subtracted, or a mean that batch norm removed, leaves rounding
     # noise, whose direction means nothing
     no_head = values["head_mean_norm"] <= 1e-6 * values["head_norm"]
     no_mean = values["feature_mean_norm"] <= 1e-6 * values["feature_norm"]
-    cosine = metrics.cosine(head, centre)
-    alignment = metrics.feature_alignment(features)
+    cosine = metrics.cosine(mean_head, mean_feature)
+    mean_alignment = metrics.feature_alignment(features)
     return values | {
         "mean_cosine": torch.where(no_head | no_mean, 0.0, cosine),
-        "feature_alignment": torch.where(no_mean, 0.0, alignment),
+        "feature_alignment": torch.where(no_mean, 0.0, mean_alignment),
         **mean_logits(s),
         "class_sum": metrics.class_sum(s.train.logits, s.train.labels),
         "smallest_margin": margins.min(),
@@ -288,7 +289,7 @@ def inflation(s: Snapshot) -> Values:
 @observable("train", "features", makes=("nc",))
 def neural_collapse(s: Snapshot) -> Values:
     """Distances of the training features and the head from neural collapse."""
-    features = s.train.taps["features"].flatten(0, -2)
+    features = s.train.taps["features"].flatten(0, -2)  # (rows, width)
     labels = s.train.labels.flatten()
     distances = metrics.neural_collapse(features, labels, _head(s.params))
     return {f"nc.{name}": value for name, value in distances._asdict().items()}
@@ -301,12 +302,12 @@ def neural_collapse(s: Snapshot) -> Values:
 )
 def mean_logits(s: Snapshot) -> Values:
     """Those values of ``inflation`` that are means over training samples."""
-    logits, labels = s.train.logits, s.train.labels
+    z, labels = s.train.logits, s.train.labels
     return {
-        "correct_logit": logits.gather(-1, labels[..., None]).double().mean(),
-        "mean_logit": logits.double().mean(),
-        "residual_mass": metrics.residual_mass(logits, labels),
-        "collapsed": metrics.collapsed(logits, labels),
+        "correct_logit": z.gather(-1, labels[..., None]).double().mean(),
+        "mean_logit": z.double().mean(),
+        "residual_mass": metrics.residual_mass(z, labels),
+        "collapsed": metrics.collapsed(z, labels),
     }
 
 
@@ -328,6 +329,7 @@ def head_means(s: Snapshot) -> Values:
 )
 def head_update(s: Snapshot) -> Values:
     """Mean and median size of the head's last step, and its mean gradient size."""
+    # of each entry of the head
     sizes = (_head(s.params).double() - _head(s.before).double()).abs()
     return {
         "head_update": sizes.mean(),
@@ -378,7 +380,9 @@ def adam_curvature(s: Snapshot) -> Values:
 def curvature(s: Snapshot) -> Values:
     """Hutchinson's estimate of the trace of the objective's Hessian, of 20 probes."""
     weights, function = s.objective()
-    return {"hessian_trace": metrics.probe_values(function, weights, probes=20).mean()}
+    return {
+        "hessian_trace": metrics.probe_values(function, weights, probe_count=20).mean()
+    }
 
 
 @observable(
@@ -389,7 +393,7 @@ def curvature(s: Snapshot) -> Values:
 def probes(s: Snapshot) -> Values:
     """500 single probes of the trace that ``curvature`` estimates."""
     weights, function = s.objective()
-    values = metrics.probe_values(function, weights, probes=500)
+    values = metrics.probe_values(function, weights, probe_count=500)
     return {f"probe.{index}": value for index, value in enumerate(values)}
 
 
@@ -509,8 +513,10 @@ def periodic(s: Snapshot) -> Values:
     for layer in layers:
         activations = torch.cat([s.train.taps[layer], s.test.taps[layer]])
         waves = metrics.waves(activations, pairs, p=s.train.logits.shape[-1])
+        # (neurons that vary,)
         best_share_of_neuron = waves.product.max(dim=1).values[waves.variance != 0]
         total_variance = waves.variance.sum()
+        # (frequencies,)
         energies = (waves.product * waves.variance[:, None]).sum(dim=0)
         if len(best_share_of_neuron):
             coherence = metrics.median(best_share_of_neuron)
@@ -544,12 +550,15 @@ def exact_trace(s: Snapshot) -> Values:
 
     The network is a ReLU MLP without norms that reads a one-hot vector for every token.
     """
+    # of all layers but the first
     weights = [w for name, w in s.params.items() if name.endswith(".weight")][1:]
     values = {}
     for split, outputs in _splits(s):
-        rows, tokens = outputs.inputs.shape
+        row_count, token_count = outputs.inputs.shape
         # the squared length of an input: each of its one-hot vectors adds 1
-        squared_lengths = outputs.inputs.new_full([rows], tokens, dtype=torch.float64)
+        squared_lengths = outputs.inputs.new_full(
+            [row_count], token_count, dtype=torch.float64
+        )
         trace = metrics.relu_trace(
             squared_lengths,
             weights,
@@ -574,6 +583,7 @@ def exact_match(s: Snapshot) -> Values:
     values = {}
     for split, outputs in _splits(s):
         is_correct = outputs.logits.argmax(dim=-1) == outputs.labels
+        # (rows, positions), of one position where a row has a single label
         is_exact = is_correct.unsqueeze(-1).flatten(1).all(dim=1)
         values[f"{split}_exact"] = metrics.share(is_exact, of=outputs.logits)
     return values

@@ -31,8 +31,8 @@ def l2(forward: Forward, *, strength: Number) -> Tensor:
 
     Its gradient in a parameter w is strength * w.
     """
-    squares = [parameter.square().sum() for parameter in forward.params.values()]
-    return strength / 2 * sum(squares[1:], squares[0])
+    first, *rest = (p.square().sum() for p in forward.params.values())
+    return strength / 2 * sum(rest, first)
 
 
 @reads_taps
@@ -52,14 +52,16 @@ def radius(
     ``pre.1`` of an MLP. Eq. 3 is one such penalty for ``attention_out`` and one for
     ``mlp_out``. The paper does not say whether layers are added up or averaged, so
     ``average`` divides the sum by the number of taps. The gradient is along h, and 0 at
-    h = 0.
+    h = 0, but NaN there for a target of 0. Raises UnknownName if the network has no
+    such tap.
     """
     off_radius = _off_radius if is_forward_mode() else _OffRadius.apply
     terms = [
         off_radius(h, h.shape[-1] ** 0.5 if target is None else target)
         for h in _activations(forward, site)
     ]
-    total = sum(terms[1:], terms[0])
+    first, *rest = terms
+    total = sum(rest, first)
     return strength * (total / len(terms) if average else total)
 
 
@@ -68,10 +70,12 @@ def _activations(forward: Forward, site: str) -> list[Tensor]:
 
     Raises UnknownName if the network has no such tap.
     """
-    found = [h for name, h in forward.taps.items() if f"{name}.".startswith(f"{site}.")]
-    if not found:
+    at_site = [
+        h for name, h in forward.taps.items() if f"{name}.".startswith(f"{site}.")
+    ]
+    if not at_site:
         choose("site", site, {name.partition(".")[0] for name in forward.taps})
-    return found
+    return at_site
 
 
 def _off_radius(h: Tensor, target: Number) -> Tensor:
@@ -81,7 +85,7 @@ def _off_radius(h: Tensor, target: Number) -> Tensor:
 
 
 class _OffRadius(torch.autograd.Function):
-    """``_off_radius`` with its derivative, which is 0 at h = 0."""
+    """``_off_radius`` with its derivative, which is 0 at h = 0 unless the target is."""
 
     generate_vmap_rule = True
 
@@ -96,6 +100,9 @@ class _OffRadius(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
+        # f = sum over rows of (|h| - target)^2 / numel, as the mean over rows and the
+        # division by the width are one over all entries; so
+        # df/dh = 2 / numel (1 - target / |h|) h, and at h = 0 the quotient is set to 1
         (h,) = ctx.saved_tensors
         length = torch.linalg.vector_norm(h, dim=-1)
         pull = 1 - ctx.target / torch.where(length > 0, length, ctx.target)
@@ -107,7 +114,8 @@ def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Ten
     """Return strength * the sum over taps of the mean over rows of ||h||^2 / width.
 
     This is MAN in table 2 of Tiwari et al. (2026), who do not say which layers it acts
-    on. The taps are those of ``site``, as in ``radius``.
+    on. The taps are those of ``site``, as in ``radius``, which also says what is raised
+    without one.
     """
-    squares = [h.square().mean() for h in _activations(forward, site)]
-    return strength * sum(squares[1:], squares[0])
+    first, *rest = (h.square().mean() for h in _activations(forward, site))
+    return strength * sum(rest, first)

@@ -7,6 +7,7 @@ of the head's rows over the classes, and mu that of its input over the samples.
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,23 +29,34 @@ def absorption_margin(
     """
     margins = torch.arange(0, 64, 2**-7, dtype=torch.float64).to(dtype)
     logits = torch.full((len(margins), classes), -1000.0, dtype=dtype)
-    logits[:, 1:][:, :competitors] = 0
+    logits[:, 1:][:, :competitors] = 0  # with None all wrong classes
     logits[:, 0] = margins
     labels = torch.zeros(len(margins), dtype=torch.int64)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
     return float(margins[losses == 0][0])
 
 
-def coupled_growth(eta: float, epsilon: float, classes: int) -> tuple[float, ...]:
+class Growth(NamedTuple):
+    """Eigenvalues of a step of W and mu, and W / mu in the eigenvector of the largest.
+
+    The step is that of `coupled_growth`.
+    """
+
+    largest: float
+    smallest: float
+    ratio: float
+
+
+def coupled_growth(eta: float, epsilon: float, classes: int) -> Growth:
     """Return the growth of W and mu under W <- W - alpha mu, mu <- mu - beta W.
 
-    alpha = eta eps / K and beta = eta eps, where eta is the learning rate. The result
-    has the two eigenvalues 1 + sqrt(alpha beta) and 1 - sqrt(alpha beta), and W / mu in
-    the eigenvector of the first (eq. 40 to 43).
+    alpha = eta eps / K and beta = eta eps, where eta is the learning rate. The
+    eigenvalues are 1 + sqrt(alpha beta) and 1 - sqrt(alpha beta) (eq. 40 to 43). Raises
+    ZeroDivisionError for a rate or a residual mass of 0.
     """
     alpha, beta = eta * epsilon / classes, eta * epsilon
     rate = math.sqrt(alpha * beta)
-    return 1 + rate, 1 - rate, -math.sqrt(alpha / beta)
+    return Growth(1 + rate, 1 - rate, ratio=-math.sqrt(alpha / beta))
 
 
 def adam_update(
@@ -53,15 +65,16 @@ def adam_update(
     """Return the absolute size of Adam's last step on one weight.
 
     ``gradients`` are pairs of a gradient and the number of successive steps that have
-    it.
+    it. Raises ZeroDivisionError without gradients.
     """
-    m, v, total = 0.0, 0.0, 0
+    beta1, beta2 = betas
+    m, v, total_steps = 0.0, 0.0, 0
     for gradient, steps in gradients:  # n equal ones: m <- b^n m + (1 - b^n) g
-        m += (1 - betas[0] ** steps) * (gradient - m)
-        v += (1 - betas[1] ** steps) * (gradient**2 - v)
-        total += steps
-    m, v = m / (1 - betas[0] ** total), v / (1 - betas[1] ** total)
-    return lr * abs(m) / (math.sqrt(v) + eps)
+        m += (1 - beta1**steps) * (gradient - m)
+        v += (1 - beta2**steps) * (gradient**2 - v)
+        total_steps += steps
+    m_hat, v_hat = m / (1 - beta1**total_steps), v / (1 - beta2**total_steps)
+    return lr * abs(m_hat) / (math.sqrt(v_hat) + eps)
 
 
 def jump(lr: float, betas: Betas) -> float:
@@ -69,7 +82,8 @@ def jump(lr: float, betas: Betas) -> float:
 
     It is lr (1 - beta1) / sqrt(1 - beta2).
     """
-    return lr * (1 - betas[0]) / math.sqrt(1 - betas[1])
+    beta1, beta2 = betas
+    return lr * (1 - beta1) / math.sqrt(1 - beta2)
 
 
 def logit_hessian(p: Tensor) -> Tensor:

@@ -3,14 +3,14 @@
 import builtins
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from pandas import Series
 
-from claimbook import change, evidence, tables
+from claimbook import change, evidence, project, tables
 from claimbook.claims import verdict
 from claimbook.claims.verdict import (
     YES_OR_NO,
@@ -27,7 +27,13 @@ from claimbook.records import Record
 from claimbook.tables import Cell, Html, fold, folded, grid, line
 
 HEAD = ("The paper says", "Tested as", "Here (median)", "Range", "n", "Verdict")
+MEASURED_HEAD = ("Measured", "Here (median)", "Range", "n")
 RERUN = "A rerun: the verdicts below are those of its own runs."
+# what a box says of networks that are not reduced
+WHOLE = (
+    "Nothing is smaller or shorter than in the paper; what it leaves open is our choice"
+)
+OURS = "Task, network and length of training are our choice"
 SEEDS = re.compile(r"(, )?(up to )?(one|two|three) seeds? of \w+$")
 SEVERAL = 3  # sizes of networks that one line cannot describe together
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
@@ -43,7 +49,7 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
       seed;
     * for a row with ``order`` the values by run, in the claimed order: ``{run:
       by_seed}``;
-    * for a row with ``exact`` the result of `exactly`;
+    * for a row with ``exact`` the result of `exactly`, or a tuple like `Exact`;
     * for a test of several arms alike, a dict of all of this by the arms' names. The
       table gets a line for each name, which fills in ``{each}`` of the statement.
 
@@ -56,9 +62,9 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
             f"Page {page} and claims.yaml differ in the row '{min(unmatched)}'."
         )
     for row in rows:
-        value: Any = row_values.get(row.id)
+        value: Any = row_values.get(row.id)  # None for a row that nothing tests
         has_names = isinstance(value, Mapping) and not row.order
-        basis_by_name = value if has_names else {"": value}
+        basis_by_name = value if has_names else {"": value}  # by the names of the arms
         for name, basis in basis_by_name.items():
             known = fields | {"each": name}
             texts: Any = {
@@ -69,14 +75,24 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
     return sheet
 
 
-def exactly(ours: str, checks: Iterable[bool]) -> tuple[str, int, int]:
-    """Return (words, agreeing, all), which `read` takes for a row with ``exact``.
+class Exact(NamedTuple):
+    """The result of a row with ``exact``: in words, and at how many points it agrees.
 
-    ``ours`` is the result in words and ``checks`` has one boolean per point; the two
-    numbers are how many points agree, and how many there are.
+    ``points`` is how many there are.
+    """
+
+    words: str
+    agreeing: int
+    points: int
+
+
+def exactly(ours: str, checks: Iterable[bool]) -> Exact:
+    """Return what `read` takes for a row with ``exact``.
+
+    ``ours`` is the result in words and ``checks`` has one boolean per point.
     """
     agree = list(map(bool, checks))
-    return ours, sum(agree), len(agree)
+    return Exact(ours, agreeing=sum(agree), points=len(agree))
 
 
 class Sheet(list[Claim]):
@@ -98,15 +114,21 @@ class Sheet(list[Claim]):
         """Append one row with its result.
 
         ``basis`` is what the values of `read` have for a row: ``(runs, by_seed)``,
-        ``{run: by_seed}`` or the result of `exactly`, by the kind of the row, and None
-        for a row that nothing tests yet. A row for which no seed has a value becomes
+        ``{run: by_seed}`` or an `Exact`, by the kind of the row, and None for a row
+        that nothing tests yet. A row for which no seed has a value becomes
         "cannot tell" if all of its runs were trained, else "not run". A measurement of
         ours without values is left out.
         """
         if row.exact or not row.is_run:
             if basis:
-                ours, held, n = basis
-                row = replace(row, ours=ours, held=held, n=n, interval="exact")
+                exact = Exact(*basis)  # as it may be a plain tuple
+                row = replace(
+                    row,
+                    ours=exact.words,
+                    held=exact.agreeing,
+                    n=exact.points,
+                    interval="exact",
+                )
             self.append(row)
             return
         if row.order:
@@ -115,16 +137,17 @@ class Sheet(list[Claim]):
             runs, by_seed = basis
             self.values[row.id] = row, by_seed
             runs = [runs] if isinstance(runs, Run) else runs
-            values_by_run = dict.fromkeys(runs, by_seed)
+            values_by_run = dict.fromkeys(runs, by_seed)  # all have the same values
         self.runs |= dict.fromkeys(values_by_run)
         if row.main:
-            self.own += values_by_run
+            self.own += values_by_run.keys()
         names = tuple(f"{run.record.name}|{run.arm}" for run in values_by_run)
         row = replace(row, runs=names)
         tried = bool(values_by_run) and all(run.seeds for run in values_by_run)
+        has_values = bool(values_by_run) and all(map(len, values_by_run.values()))
         # a share of eight arms says nothing in a rerun that trains one of them
         is_part = tables.is_rerun() and not tried
-        if values_by_run and all(map(len, values_by_run.values())) and not is_part:
+        if has_values and not is_part:
             self.append(with_result(row, values_by_run))
         elif row.bounds or row.order:
             ours = "no seed can test it" if tried else row.ours
@@ -135,47 +158,41 @@ class Sheet(list[Claim]):
 
         ``name`` is the row's id; for one of several arms it is followed by the arm's
         name, as in "at-the-end M+A*". ``show`` is the format of a value, by default
-        that of the row; see `evidence.told`.
+        that of the row; see `evidence.told`. Raises KeyError for a row that `values`
+        leaves out.
         """
-        row, value = self.values[name]
-        by_seed = Series(value, dtype=float)
+        row, values = self.values[name]
+        by_seed = Series(values, dtype=float)
         is_whole = len(by_seed) and by_seed.notna().all()  # else `told` says what lacks
         if row.show == YES_OR_NO and not show and is_whole:
             return f"yes in {by_seed.sum():.0f} of {len(by_seed)}"
         return evidence.told(by_seed, show or row.show)
 
-    def box(self, answer: str = "") -> Html:
+    def box(self, answer: str = "", runs: Sequence[Run] = ()) -> Html:
         """Return the box at the top of a page.
 
         It has the ``answer`` of the page in plain words, whose paragraphs an empty line
-        parts; the paper's words that the main row judges, with verdict, number of runs and what decides it; the size of
-        the networks; the number of other claims by verdict; what was trained; and the
-        terms that the answer does not explain.
+        parts; the paper's words that the main row judges, with verdict, number of runs
+        and what decides it; the size of the networks; the number of other claims by
+        verdict; what was trained; and the terms that the answer does not explain. What
+        was trained is that of ``runs``, which the answer is about, by default those of
+        the main row. The size is then left out.
         """
         if tables.is_rerun():
             answer = RERUN
             if change.in_use:
                 answer = f"With {change.in_use}, under the book's names. {RERUN}"
         main = self._main()
-        labels_by_size: dict[str, list[str]] = {}
-        for run in self.own:
-            labels = labels_by_size.setdefault(self._size(run), [])
-            labels.append(run.label or run.arm)
-        marks = [
-            f"Less than the paper's{_owners(labels, labels_by_size)}: {size}"
-            for size, labels in labels_by_size.items()
-            if size
-        ]
-        is_whole = labels_by_size.keys() == {""} and not change.in_use
-        if main and not main.exact and is_whole:
-            marks = ["The paper's network, data and length of training"]
+        marks = [] if runs else self._size_marks(main)  # lines below the judgement
+        runs = runs or self.own
         parts = [line(text, kind="answer") for text in answer.split("\n\n")]
         if main:  # neither a question nor measurements of ours alone
             parts.append(line(_badge(main), f" {_judgement(main)}", kind="judged"))
             if fare := _fare(self._shown()):
                 marks.append(fare)
         parts += [line(mark, kind="marks") for mark in marks]
-        arms = [run.settings for run in self.own if len(labels_by_size) < SEVERAL]
+        sizes = {self._size(run) for run in runs}
+        arms = [run.settings for run in runs if len(sizes) < SEVERAL]
         if recipe := tables.recipe(arms):
             parts.append(line(recipe, kind="recipe"))
         explained = f"{answer} {main.says if main else ''}"
@@ -185,6 +202,23 @@ class Sheet(list[Claim]):
         html = "".join(part.html for part in parts)
         text = "\n".join(part.text for part in parts if part.text)
         return Html(f"<div class='verdict-box'>{html}</div>", text)
+
+    def _size_marks(self, main: Claim | None) -> list[str]:
+        """Return what the box says of the size of the main row's networks."""
+        # the size is "" for that of the paper
+        labels_by_size: dict[str, list[str]] = {}
+        for run in self.own:
+            labels = labels_by_size.setdefault(self._size(run), [])
+            labels.append(run.label or run.arm)
+        is_whole = labels_by_size.keys() == {""} and not change.in_use
+        if main and not main.exact and is_whole:
+            chapters = {run.record.name.partition("/")[0] for run in self.own}
+            return [WHOLE if chapters & project.part("papers").keys() else OURS]
+        return [
+            f"Less than the paper's{_owners(labels, labels_by_size)}: {size}"
+            for size, labels in labels_by_size.items()
+            if size
+        ]
 
     def closing(self, *records: Record) -> Html:
         """Return the end of a page: its claims, then folded what was trained and read.
@@ -204,9 +238,10 @@ class Sheet(list[Claim]):
         }
         shown = [*_table(rows), *_registered(rows)] if rows else []
         table = tables.joined(*shown, by="").html
-        parts = [Html(table, "\n".join(map(_row_text, rows)), {MIME: claims})]
+        text = "\n".join(map(_row_text, rows))
+        parts = [Html(table, text, {MIME: claims})]
         if not hasattr(builtins, "__IPYTHON__"):  # a page that runs as a script
-            print(parts[0].text)
+            print(text)
         trained = {(record.name, record.scale): record for record in records if record}
         parts += map(tables.training_tables, trained.values())
         if trained or cited:
@@ -235,7 +270,7 @@ class Sheet(list[Claim]):
         return main
 
     def _shown(self) -> list[Claim]:
-        """Return the rows; none is judged if any record is a smoke test."""
+        """Return the rows to show; none is judged if any record is a smoke test."""
         if any(run.record.scale == "smoke" for run in self.runs):
             return [replace(row, scale="smoke", why="") for row in self]
         return self
@@ -255,7 +290,7 @@ def _table(rows: list[Claim]) -> list[Html]:
     if few := "; ".join(dict.fromkeys(reasons)):
         parts.append(line(f"Fewer than three seeds: {few}.", kind="few"))
     if ours := [_measured_cells(row) for row in rows if row.beyond]:
-        beyond = grid(("Measured", *HEAD[2:5]), ours, kind="claims beyond")
+        beyond = grid(MEASURED_HEAD, ours, kind="claims beyond")
         noun = "measurements" if len(ours) > 1 else "measurement"
         parts.append(fold(f"Beyond the paper: {len(ours)} {noun} of ours", beyond))
     return parts
@@ -268,13 +303,14 @@ def _registered(rows: list[Claim]) -> list[Html]:
     list is empty if no row has a bound.
     """
     dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
-    tests: dict[tuple[str, str, str], str] = {}
+    # by (what was planned, what that gives, why it was changed)
+    present_tests: dict[tuple[str, str, str], str] = {}
     for row in rows:
         for was in row.was:
-            tests[was["planned"], was["gives"], was["reason"]] = row.tested
+            present_tests[was["planned"], was["gives"], was["reason"]] = row.tested
     if not dates:
         return []
-    changed = [[tested, *change] for change, tested in tests.items()]
+    changed = [[tested, *earlier] for earlier, tested in present_tests.items()]
     period = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
     title = f"Tests registered {period}; {len(changed) or 'none'} changed since"
     if not changed:
@@ -375,7 +411,10 @@ def _claim_cells(row: Claim) -> list[Cell]:
 
 
 def _measured_cells(row: Claim) -> tuple[Cell, ...]:
-    """Return the cells of test, result, range and number of seeds."""
+    """Return the cells of test, result, range and number of seeds.
+
+    They are those of MEASURED_HEAD, and those of HEAD but the first and the last.
+    """
     text = _test_text(row)
     test = f"<span id='{escape(verdict.anchor(row.id))}'>{escape(text)}</span>"
     return Html(test, text), row.sentence or row.ours, row.interval, f"{row.n:,}"

@@ -230,19 +230,20 @@ def entry_fields(page: str, row: str, entry: Any) -> dict[str, Any]:
     PageError for a required one that is missing, and BookError for a value of another
     type; all name the file, the page and the row.
     """
-    given = entry if isinstance(entry, dict) else {}
+    values = entry if isinstance(entry, dict) else {}
     paper, name = page.split("/")
     where = f"book/{paper}/claims.yaml, page {name}, row '{row}'"
+    # the fields of a dataclass have their names, types and defaults
     field_of_key = {YAML_KEYS.get(f.name, f.name): f for f in fields(Entry)}
-    for key in given:
+    for key in values:
         choose(f"key in {where}:", key, field_of_key)
     for key, f in field_of_key.items():
         is_required = f.default is MISSING and f.default_factory is MISSING
-        if key in given:
-            check_type(f"{where}, {key}", given[key], f.type)
+        if key in values:
+            check_type(f"{where}, {key}", values[key], f.type)
         elif is_required:
             raise PageError(f"{where}: give it the key '{key}'")
-    return {field_of_key[key].name: value for key, value in given.items()}
+    return {field_of_key[key].name: value for key, value in values.items()}
 
 
 def anchor(row: str) -> str:
@@ -273,14 +274,14 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
     columns = {run.label: Series(v, dtype=float) for run, v in values_by_run.items()}
     if scale != "smoke" and any(values.isna().any() for values in columns.values()):
         raise ValueError(f"{row.tested!r} has no value for a seed: give `otherwise`")
-    table = joined(columns)
+    table = joined(columns)  # a row per seed, a column per run, by its label
     tested = row.tested
     if row.order:
         is_held = _ascends(table, row.open_end)
         medians = {label: words(median(table[label]), row.show) for label in table}
         ours = ", ".join(f"{label}: {text}" for label, text in medians.items())
         interval = f"in order for {sum(is_held)} of {len(table)}"
-        values = {
+        value_of = {
             f"{label}|{seed}": value
             for label, column in table.items()
             for seed, value in column.items()
@@ -288,12 +289,12 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
         if row.open_end and "never" in medians.values():
             tested += NEVER
     else:
-        first = table.iloc[:, 0]
-        is_held = [row.allows(value) for value in first]
-        ours, interval = _summary(first, row.show)
-        if median(first) == 0 and row.zero:
+        by_seed = table.iloc[:, 0]  # all runs have the same
+        is_held = [row.allows(value) for value in by_seed]
+        ours, interval = _summary(by_seed, row.show)
+        if median(by_seed) == 0 and row.zero:
             row = replace(row, reads=row.zero)
-        values = {str(seed): value for seed, value in first.items()}
+        value_of = {str(seed): value for seed, value in by_seed.items()}
         if row.bounds and not row.says:
             interval += f"; held in {sum(is_held)} of {len(table)}"
     few: list[str] = []
@@ -303,7 +304,7 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
     if scale == "paper":
         lengths = [reduced_length(run.record, run.arm) for run in values_by_run]
     show = "{:.0f}" if row.show == YES_OR_NO else row.show
-    texts = {name: words(value, show) for name, value in values.items()}
+    texts = {name: words(value, show) for name, value in value_of.items()}
     return replace(
         row,
         tested=tested,
@@ -325,6 +326,7 @@ def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
     the seed fails. With ``open_end`` the last arms may all be infinite, if the first
     arm is finite.
     """
+    # (seeds, arms - 1) each: every arm but the last, and the arm after it
     early, late = table.to_numpy()[:, :-1], table.to_numpy()[:, 1:]
     rises = early < late
     if open_end:
@@ -337,11 +339,11 @@ def _summary(values: Series, show: str) -> tuple[str, str]:
 
     ``show`` is the format of a value. The range of a single seed is "—".
     """
-    summary = min(values), median(values), max(values)
+    three = min(values), median(values), max(values)
     if show == YES_OR_NO:
-        low, middle, high = ("yes" if value else "no" for value in summary)
+        low, middle, high = ("yes" if value else "no" for value in three)
     else:
-        low, middle, high = (words(value, show) for value in summary)
+        low, middle, high = (words(value, show) for value in three)
     if len(values) == 1:
         return middle, "—"
     return middle, "all alike" if low == middle == high else f"{low} to {high}"
@@ -352,8 +354,8 @@ def _few(run: Run) -> str:
     seeds, record = run.seeds, run.record
     seconds = {s: record.members[f"{run.arm}|{s}"]["seconds"] for s in seeds}
     cost = f", {median(seconds) / 60:,.1f} min each" if seconds else ""
-    planned = len(record.experiment.seeds)
-    return f"{run.label or run.arm} ({len(seeds)} of {planned} seeds{cost})"
+    all_count = len(record.experiment.seeds)
+    return f"{run.label or run.arm} ({len(seeds)} of {all_count} seeds{cost})"
 
 
 def median(values: BySeed) -> float:
@@ -370,8 +372,8 @@ def median(values: BySeed) -> float:
 def outcome(verdict: str) -> str:
     """Return the class of a verdict: holds, mixed, fails, cannot-tell or idle.
 
-    A claim is idle if it is not judged: not run, by construction, or judged on another
-    page.
+    A claim is idle if it is not judged: not run, by construction, beyond the paper, of
+    a smoke test, or judged on another page.
     """
     word = verdict.partition(",")[0]
     if word == CANNOT_TELL:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,10 +24,32 @@ from claimbook.protocol import Data
 Params = dict[str, Tensor]
 Batch = tuple[Tensor, Tensor]  # inputs and labels, (members, rows, ...) of a stack
 INDICES_AT_ONCE = 2**21  # of rows, drawn ahead for a GPU: 16 MB
-# A loss or penalty and its options, tensors (members,) where those of a stack differ.
-# The first term of an objective is the loss, a function of (logits, labels, *,
-# reduction, **options); the others are penalties, functions of (forward, **options).
-Term = tuple[Callable[..., Tensor], dict[str, Any]]
+
+
+class Term(NamedTuple):
+    """A loss or a penalty and its options, which its ``function`` takes by keyword.
+
+    An option is a tensor (members,) where the members of a stack differ. A loss is a
+    function of (logits, labels, *, reduction, **options), and a penalty one of
+    (forward, **options).
+    """
+
+    function: Callable[..., Tensor]
+    options: dict[str, Any]
+
+
+class Objective(NamedTuple):
+    """What a step lowers: the loss plus all penalties."""
+
+    loss: Term
+    penalties: tuple[Term, ...] = ()
+
+
+class Phase(NamedTuple):
+    """A part of a training, from its first step on, and the objective of its steps."""
+
+    first_step: int
+    objective: Objective
 
 
 def check(arm: Arm) -> None:
@@ -47,9 +69,9 @@ def check(arm: Arm) -> None:
             _call(kind, spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
     with torch.device("meta"):
         model = _call("model", arm.model)
-        optimizer = _call("optimizer", arm.optimizer, [*model.named_parameters()])
+        rule = _call("optimizer", arm.optimizer, [*model.named_parameters()])
         for spec in arm.wrappers:
-            _call("wrapper", spec, optimizer)
+            _call("wrapper", spec, rule)
     if arm.schedule:
         _call("schedule", arm.schedule, 0, arm.epochs)
     _check_observables(arm, getattr(model, "places", ()))
@@ -82,7 +104,7 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
     and one with ``stop`` the test accuracy as well.
     """
     registered = names.observables()
-    for name in sorted({*arm.observables, *(arm.rarely or (0, ()))[1]}):
+    for name in sorted({*arm.observables, *arm.rare_observables}):
         needs = choose("observable", name, registered).needs
         taps = needs - observing.FIELDS - observing.VARIANTS.keys()
         if taps and not observing.tap_names(taps, places):
@@ -93,7 +115,11 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
     needed = ["train_loss"] if arm.stop is None else ["train_loss", "test_accuracy"]
     for column in needed:
         if column not in observing.stems(arm.observables):
-            makers = [name for name, one in registered.items() if column in one.makes]
+            makers = [
+                name
+                for name, observable in registered.items()
+                if column in observable.makes
+            ]
             raise BookError(
                 f"arm {arm.name!r} has to measure {column} at every log: add "
                 f"{' or '.join(makers)} to its observables"
@@ -106,31 +132,41 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     The network has to take a row, know all tokens and have a class for each label.
     ``model`` is the network in evaluation mode.
     """
-    given = ", ".join(f"{name}={value!r}" for name, value in arm.model.options.items())
-    network = f"arm {arm.name!r}: network {arm.model.name!r} with {given}"
+    pairs = arm.model.options.items()
+    option_words = ", ".join(f"{name}={value!r}" for name, value in pairs)
+    network = f"arm {arm.name!r}: network {arm.model.name!r} with {option_words}"
     fault = f"{network} does not fit data set {arm.dataset.name!r}, which has"
     chosen = canonical.options("model", arm.model.name, arm.model.options)
-    tokens, vocabulary = _largest(data.x_train, data.x_test), chosen.get("vocabulary")
-    if vocabulary and tokens >= vocabulary:
-        raise BookError(f"{fault} tokens up to {tokens}: give vocabulary={tokens + 1}")
+    vocabulary = chosen.get("vocabulary")
+    largest_token = _largest(data.x_train, data.x_test)
+    if vocabulary and largest_token >= vocabulary:
+        remedy = f"give vocabulary={largest_token + 1}"
+        raise BookError(f"{fault} tokens up to {largest_token}: {remedy}")
+    # (1, ...), as it is evaluated
     row, _ = Feed(arm, [0], [data], "cpu", False).rows("train", torch.arange(1))
     try:
         with torch.no_grad():
-            classes = model(row, None).shape[-1]
+            class_count = model(row, None).shape[-1]
     except (RuntimeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
-        told = f"cannot take rows of shape {(*row.shape[1:],)} from data set"
-        raise BookError(f"{network} {told} {arm.dataset.name!r}: {reason}") from error
-    labels = _largest(data.y_train, data.y_test)
-    if labels >= classes:
-        raise BookError(f"{fault} labels up to {labels}: give classes={labels + 1}")
+        refusal = f"cannot take rows of shape {(*row.shape[1:],)} from data set"
+        raise BookError(
+            f"{network} {refusal} {arm.dataset.name!r}: {reason}"
+        ) from error
+    largest_label = _largest(data.y_train, data.y_test)
+    if largest_label >= class_count:
+        remedy = f"give classes={largest_label + 1}"
+        raise BookError(f"{fault} labels up to {largest_label}: {remedy}")
 
 
-def _largest(*tables: Any) -> int:
-    """Return the largest whole number in some tables; -1 if none has whole numbers."""
-    tensors = [table for table in tables if isinstance(table, torch.Tensor)]
+def _largest(*values: Any) -> int:
+    """Return the largest whole number in some tensors; -1 if none has whole numbers.
+
+    What is not a tensor, such as images that are read later, counts as having none.
+    """
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
     whole = [t for t in tensors if len(t) and not t.is_floating_point()]
-    return max((int(table.max()) for table in whole), default=-1)
+    return max((int(tensor.max()) for tensor in whole), default=-1)
 
 
 def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
@@ -156,7 +192,8 @@ def stack_key(arm: Arm) -> str:
 
     These are all settings but the name and ``alpha``. Each float among the options of
     losses, optimizer and penalties is replaced by "a number", as a stack holds it in a
-    tensor. Only betas stay as they are.
+    tensor. Only betas stay as they are. A number that is written without a point is no
+    float: members of lr=1 and lr=1.0 are not stacked.
     """
     plain = arm.as_plain() | {"name": None, "alpha": None}
     for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
@@ -206,27 +243,26 @@ def _without_numbers(plain: Any) -> Any:
     return "a number" if isinstance(plain, float) else plain
 
 
-def phases(arms: Sequence[Arm], device: str) -> list[tuple[int, list[Term]]]:
-    """Return (first step, terms of the objective) of every phase, in ascending order.
+def phases(arms: Sequence[Arm], device: str) -> list[Phase]:
+    """Return every phase of a training, in ascending order of their first steps.
 
-    There is one phase, and a second if the arms have a ``later_loss``, which then takes
-    the place of their loss.
+    ``arms`` has one arm for each member, all of one `stack_key`. There is one phase,
+    and a second if the arms have a ``later_loss``, which then takes the place of their
+    loss.
     """
 
-    def terms(losses: Sequence[Spec]) -> list[Term]:
-        """Return the terms of a phase: its losses, one per arm, and all penalties."""
-        specs_by_term = [("loss", losses)]
-        penalties = zip(*(arm.penalties for arm in arms), strict=True)
-        specs_by_term += [("penalty", specs) for specs in penalties]
-        return [
-            (resolve(kind, specs[0]), _stack_options(specs, device))
-            for kind, specs in specs_by_term
-        ]
+    def term(kind: str, specs: Sequence[Spec]) -> Term:
+        """Return the term of some specs, one per member, that name one function."""
+        return Term(resolve(kind, specs[0]), _stack_options(specs, device))
 
-    result = [(0, terms([arm.loss for arm in arms]))]
+    # of each penalty the specs of all members
+    penalty_specs = zip(*(arm.penalties for arm in arms), strict=True)
+    penalties = tuple(term("penalty", specs) for specs in penalty_specs)
+    loss = term("loss", [arm.loss for arm in arms])
+    result = [Phase(0, Objective(loss, penalties))]
     if later := [arm.later_loss for arm in arms if arm.later_loss]:
-        first_step, _ = later[0]
-        result.append((first_step, terms([loss for _, loss in later])))
+        later_term = term("loss", [spec for _, spec in later])
+        result.append(Phase(later[0].epoch, Objective(later_term, penalties)))
     return result
 
 
@@ -255,9 +291,10 @@ def optimizer(
 ) -> torch.optim.Optimizer:
     """Return the optimizer of the parameters, changed by the wrappers of the arms.
 
-    For one member on a CPU it is the class that the arms name. For a stack, or on
-    another device, it is that class's form in `stacked_forms`, whose step can be
-    captured. Raises TrainingError if the class has no such form.
+    ``arms`` has one arm for each member, all of one `stack_key`. For one member on a
+    CPU the optimizer is of the class that the arms name. For a stack, or on another
+    device, it is of that class's form in `stacked_forms`, whose step can be captured.
+    Raises TrainingError if the class has no such form.
     """
     rule = resolve("optimizer", arms[0].optimizer)
     rule_options = _stack_options([arm.optimizer for arm in arms], device)
@@ -280,10 +317,10 @@ class Feed:
 
     ``train`` and ``test`` are whole splits, (rows, ...), in a stack (members, rows,
     ...). ``batch`` has the rows of the step that was loaded last, always in the same
-    memory, where a captured step reads it. Rows that are augmented stay on the host
-    until they are loaded. Other rows are copied into ``batch`` as the first part of a
-    step if ``is_taken_in_step``, that is on a GPU, where a captured step finds them by
-    the indices ``orders`` at ``position``.
+    memory, where a captured step reads it; it is () before the first step. Rows that
+    are augmented stay on the host until they are loaded. Other rows are copied into
+    ``batch`` as the first part of a step if ``is_taken_in_step``, that is on a GPU,
+    where a captured step finds them by the indices ``orders`` at ``position``.
     """
 
     arm: Arm
@@ -293,18 +330,19 @@ class Feed:
     stacked: bool
 
     def __post_init__(self) -> None:
-        self.count = len(self.data[0].y_train)
-        batch_size = self.arm.batch_size or self.count + 1
-        self.size = min(batch_size, self.count)
-        self.is_whole = batch_size > self.count
-        self.batches = self.count // self.size  # of a pass through the rows
+        self.n_train = len(self.data[0].y_train)
+        self.n_test = len(self.data[0].y_test)
+        batch_size = self.arm.batch_size or self.n_train + 1
+        self.rows_per_batch = min(batch_size, self.n_train)
+        self.is_whole = batch_size > self.n_train  # each step takes the whole split
+        self.batches_per_pass = self.n_train // self.rows_per_batch
         self.is_taken_in_step = (
             self.device != "cpu" and not self.is_whole and not self.arm.augment
         )
-        # row indices (members, batches, size) from the step ``first_step`` on
+        # row indices (members, batches, batch rows), on from the step ``first_step``
         self.orders = torch.empty(0, 0, 0)
         self.first_step = 0
-        # which of these batches the next step takes
+        # (1,), the index of the next step's batch among these
         self.position = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.batch: Batch = ()  # type: ignore[assignment]
         if self.arm.augment:
@@ -312,11 +350,11 @@ class Feed:
 
     @cached_property
     def train(self) -> Batch:
-        return self.rows("train", torch.arange(self.count))
+        return self.rows("train", torch.arange(self.n_train))
 
     @cached_property
     def test(self) -> Batch:
-        return self.rows("test", torch.arange(len(self.data[0].y_test)))
+        return self.rows("test", torch.arange(self.n_test))
 
     def rows(self, split: str, indices: Tensor, random: bool = False) -> Batch:
         """Return inputs and labels of a split at some indices (rows,), on the device.
@@ -349,15 +387,19 @@ class Feed:
         return torch.stack(of_members).to(self.device)
 
     def load_batch(self, step: int) -> None:
-        """Put the rows of a step into ``batch``, or set which the step is to take."""
+        """Put the rows of a step into ``batch``, or set which the step is to take.
+
+        Steps may come in any order; one that is not among the drawn ``orders`` draws
+        those of its pass.
+        """
         if self.is_whole and not self.arm.augment:
             self.batch = self.train
             return
         if not 0 <= step - self.first_step < self.orders.shape[1]:
-            self._draw_orders(step // self.batches)
+            self._draw_orders(step // self.batches_per_pass)
         position = step - self.first_step
         if self.arm.augment:
-            indices = self.orders[0, position]
+            indices = self.orders[0, position]  # such a member is never stacked
             self._fill(self.rows("train", indices, random=True))
             return
         self.position.fill_(position)
@@ -366,6 +408,7 @@ class Feed:
 
     def take_batch(self) -> None:
         """Put the rows at ``position`` into ``batch``; nothing waits for a device."""
+        # (members, batch rows); an index of Python's would wait for the device
         indices = self.orders.index_select(1, self.position).squeeze(1)
         x, y = self.train
         if self.stacked:
@@ -378,8 +421,9 @@ class Feed:
         """Copy rows into the memory of ``batch``; the first rows become that memory."""
         if not self.batch:
             self.batch = rows
-        for target, tensor in zip(self.batch, rows, strict=True):
-            target.copy_(tensor)
+        else:
+            for target, tensor in zip(self.batch, rows, strict=True):
+                target.copy_(tensor)
 
     def _draw_orders(self, pass_number: int) -> None:
         """Draw the row indices of a pass, and of the next ones for a captured step.
@@ -389,43 +433,47 @@ class Feed:
         rows itself, the orders of several passes are drawn at once, as the host would
         have to wait for each.
         """
-        passes = 1
+        pass_count = 1
         if self.is_taken_in_step:  # so that the host seldom has to wait
-            most = INDICES_AT_ONCE // (len(self.seeds) * self.count)
-            passes = max(1, min(most, math.ceil(self.arm.epochs / self.batches)))
+            most_passes = INDICES_AT_ONCE // (len(self.seeds) * self.n_train)
+            all_passes = math.ceil(self.arm.epochs / self.batches_per_pass)
+            pass_count = max(1, min(most_passes, all_passes))
         generator = torch.Generator()
         orders = []
         for seed in self.seeds:
-            for number in range(pass_number, pass_number + passes):
+            for number in range(pass_number, pass_number + pass_count):
                 generator.manual_seed(seed * 1_000_003 + number)
-                order = torch.randperm(self.count, generator=generator)
-                orders.append(order[: self.batches * self.size])
-        shape = (len(self.seeds), passes * self.batches, self.size)
+                order = torch.randperm(self.n_train, generator=generator)
+                orders.append(order[: self.batches_per_pass * self.rows_per_batch])
+        batch_count = pass_count * self.batches_per_pass
+        shape = (len(self.seeds), batch_count, self.rows_per_batch)
         drawn = torch.stack(orders).view(shape)
-        self.first_step = pass_number * self.batches
+        self.first_step = pass_number * self.batches_per_pass
         if not self.is_taken_in_step:
             self.orders = drawn
             return
-        if not self.orders.numel():
+        if not self.orders.numel():  # later draws go into the same memory
             self.orders = torch.empty_like(drawn, device=self.device)
         if self.device == "cuda":
             drawn = drawn.pin_memory()
         self.orders.copy_(drawn, non_blocking=True)
 
     def chunks(self) -> Iterator[dict[str, Tensor]]:
-        """Yield the row indices of each batch to evaluate, by split.
+        """Yield {"train": row indices, "test": row indices} of each batch to evaluate.
 
         All test rows are evaluated, and as many of the first training rows, or all of
         them if there are fewer, in equally many batches. A batch has about
-        ``eval_batch`` test rows. Without a test set all training rows are evaluated.
+        ``eval_batch`` test rows, and without ``eval_batch`` there is one. Without a
+        test set "test" is empty and all training rows are evaluated.
         """
-        test = len(self.data[0].y_test)
-        train = min(self.count, test or self.count)
-        rows = test or train
-        batches = min(math.ceil(rows / (self.arm.eval_batch or rows)), train)
-        for parts in zip(
-            torch.arange(train).tensor_split(batches),
-            torch.arange(test).tensor_split(batches),
+        # training rows that are evaluated, and the rows that ``eval_batch`` counts
+        train_count = min(self.n_train, self.n_test or self.n_train)
+        row_count = self.n_test or train_count
+        batch_count = math.ceil(row_count / (self.arm.eval_batch or row_count))
+        batch_count = min(batch_count, train_count)  # so that no training part is empty
+        for train, test in zip(
+            torch.arange(train_count).tensor_split(batch_count),
+            torch.arange(self.n_test).tensor_split(batch_count),
             strict=True,
         ):
-            yield dict(zip(("train", "test"), parts, strict=True))
+            yield {"train": train, "test": test}

@@ -93,14 +93,14 @@ class Captured:
     def __init__(self, function: Callable[[], Any], device: str):
         self.function = function
         self.is_on_gpu = device == "cuda"
-        self.calls = 0
-        self.graph: Any = None
-        self.result: Any = None
+        self.call_count = 0
+        self.graph: Any = None  # of the function, once it is captured
+        self.result: Any = None  # what the captured function returned
 
     def __call__(self) -> Any:
         """Run the function and return its result; replays return the same tensors."""
-        self.calls += 1
-        if self.is_on_gpu and self.calls == WARM + 1:
+        self.call_count += 1
+        if self.is_on_gpu and self.call_count == WARM + 1:
             self._capture()
         if self.graph is None:
             return self.function()

@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_map
 
 from claimbook import names, observing, protocol
 from claimbook.engine import build
-from claimbook.engine.build import Params, Term
+from claimbook.engine.build import Objective, Params, Phase
 from claimbook.engine.device import Captured
 from claimbook.errors import BookError, choose, refuse_text
 from claimbook.experiment import Member
@@ -46,7 +46,7 @@ class Learner:
         self, members: Sequence[Member], device: str = "cpu", *, stacked: bool = False
     ):
         arms, self.seeds = zip(*members, strict=True)
-        self.arm = arms[0]
+        self.arm = arms[0]  # all are of one `build.stack_key`
         self.device = device
         self.stacked = stacked
         for arm in {arm.name: arm for arm in arms}.values():
@@ -68,6 +68,7 @@ class Learner:
         self.buffers = {
             name: b.detach().to(device, copy=True) for name, b in buffers.items()
         }
+        # These modules differ in their mode alone: weights are passed to every call.
         self.model.to(device)
         self.eval_model = copy.deepcopy(self.model).eval()
         # in training mode except for dropout: batch norm reads statistics of the rows
@@ -78,6 +79,7 @@ class Learner:
         self.phases = build.phases(arms, device)
         self.alpha = build.one_or_tensor([float(arm.alpha) for arm in arms], device)
         self.optimizer = build.optimizer(arms, self.params, device, stacked)
+        # which a schedule multiplies; the optimizer has a single group
         self.rate = copy.deepcopy(self.optimizer.param_groups[0]["lr"])
         self.step_count = 0
         penalties = [resolve("penalty", spec) for spec in self.arm.penalties]
@@ -89,7 +91,7 @@ class Learner:
         has_room = self.arm.dtype == "float32" and self.arm.autocast != "float16"
         is_scaled = device == "cpu" and not stacked and has_room
         self.gradient_scale = GRADIENT_SCALE if is_scaled else 1.0
-        # run_step, by the first step of its phase
+        # run_step of the present phase, by the first step of this phase
         self.captured: dict[int, Captured] = {}
 
     def forward(
@@ -138,19 +140,18 @@ class Learner:
 
         The tensor may be overwritten by the next step.
         """
-        start, terms = self.phase()
+        phase = self.phase()
         self.prepare_step()
-        if start not in self.captured:
-            self.captured = {
-                start: Captured(partial(self.run_step, terms), self.device)
-            }
-        objective = self.captured[start]()
+        if phase.first_step not in self.captured:
+            captured = Captured(partial(self.run_step, phase.objective), self.device)
+            self.captured = {phase.first_step: captured}
+        value = self.captured[phase.first_step]()
         self.step_count += 1
-        return objective
+        return value
 
-    def phase(self) -> tuple[int, list[Term]]:
-        """Return the phase that the next step is in: its first step and its terms."""
-        begun = [phase for phase in self.phases if phase[0] <= self.step_count]
+    def phase(self) -> Phase:
+        """Return the phase that the next step is in."""
+        begun = [p for p in self.phases if p.first_step <= self.step_count]
         return begun[-1]
 
     def prepare_step(self) -> None:
@@ -158,7 +159,7 @@ class Learner:
 
         A captured step reads the batch and the rate from the same memory every time.
         """
-        if self.is_random:  # what a step draws depends on (seed, step) alone
+        if self.is_random:  # such a member is alone: its draws are of (seed, step)
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
         self.feed.load_batch(self.step_count)
         if spec := self.arm.schedule:
@@ -170,29 +171,30 @@ class Learner:
             else:
                 group["lr"] = rate
 
-    def run_step(self, terms: Sequence[Term]) -> Tensor:
+    def run_step(self, objective: Objective) -> Tensor:
         """Train on the batch and rate that are set; return the objective before it.
 
         The result is () or (members,). Nothing here waits for the device.
         """
 
-        def objective(params, buffers, x, y, alpha, terms) -> Tensor:
-            """Return the objective of one member; all but ``terms`` go to `forward`."""
+        def value(params, buffers, x, y, alpha, objective) -> Tensor:
+            """Return the value of one member; all but ``objective`` go to `forward`."""
             tap = Recorder() if self.is_tapped else None
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
-            return objective_value(terms, forward, self.gradient_scale)
+            return objective_value(objective, forward, self.gradient_scale)
 
         if self.feed.is_taken_in_step:
             self.feed.take_batch()
         self.optimizer.zero_grad(set_to_none=True)
+        # batch norm updates the buffers in place
         state = (self.params, self.buffers)
-        values = self.map(objective, *state, *self.feed.batch, self.alpha, terms)
-        values.sum().backward()
+        values = self.map(value, *state, *self.feed.batch, self.alpha, objective)
+        values.sum().backward()  # no member's value depends on another's weights
         if self.gradient_scale != 1:
             for parameter in self.params.values():
                 if parameter.grad is not None:
                     parameter.grad.mul_(1 / self.gradient_scale)
-        # a closure that returns the objective, which some wrappers ask for
+        # ``detach`` is a closure that returns the objective: some wrappers ask for it
         self.optimizer.step(values.detach)
         return values.detach()
 
@@ -208,50 +210,62 @@ class Learner:
         registered = names.observables()
         refuse_text("wanted", wanted)
         asked = {name: choose("observable", name, registered) for name in wanted}
-        chosen = {
+        chosen = {  # the weights before a step are a dict that is not empty
             name
             for name, observable in asked.items()
             if before or "step" not in observable.needs
         }
         averaged = {n for n in chosen if self.arm.eval_batch and registered[n].averaged}
         values = self._averaged(averaged) if averaged else {}
-        if whole := chosen - averaged:
-            snapshot = self.snapshot(observing.needs(whole), before)
-            values |= observing.observe(snapshot, whole, stacked=self.stacked)
+        if others := chosen - averaged:  # of all rows at once
+            snapshot = self.snapshot(observing.needs_of(others), before)
+            values |= observing.observe(snapshot, others, stacked=self.stacked)
         return values
 
-    def _averaged(self, names: set[str]) -> Params:
-        """Return the values of the named observables, averaged over batches of rows."""
+    def _averaged(self, wanted: set[str]) -> Params:
+        """Return the values of observables, averaged over batches of rows, by column.
+
+        ``wanted`` are their names. An average is over labels, of which a row may have
+        several; without a test set the columns of the test split are NaN.
+        """
         totals: Params = {}
-        labels: Params = {}
-        for rows in self.feed.chunks():
-            snapshot = self.snapshot(observing.needs(names), rows=rows)
-            for column, value in observing.observe(snapshot, names).items():
+        label_counts: Params = {}
+        for indices_by_split in self.feed.chunks():
+            snapshot = self.snapshot(
+                observing.needs_of(wanted), indices_by_split=indices_by_split
+            )
+            for column, value in observing.observe(snapshot, wanted).items():
                 outputs = (
                     snapshot.test if column.startswith("test_") else snapshot.train
                 )
                 count = torch.full_like(value, outputs.labels.numel())
                 totals[column] = totals.get(column, 0.0) + weighted(value, count)
-                labels[column] = labels.get(column, 0.0) + count
-        return {column: total / labels[column] for column, total in totals.items()}
+                label_counts[column] = label_counts.get(column, 0.0) + count
+        return {
+            column: total / label_counts[column] for column, total in totals.items()
+        }
 
     @torch.no_grad()
     def snapshot(
-        self, needs: set[str], before: Params | None = None, rows: Params | None = None
+        self,
+        needs: set[str],
+        before: Params | None = None,
+        indices_by_split: Mapping[str, Tensor] | None = None,
     ) -> Snapshot:
         """Return a snapshot with the fields that these needs of observables name.
 
         ``before`` are the weights before the last step, or None without a step.
-        ``rows`` are, by split, the indices (rows,) of the rows to evaluate, by default
-        all rows. Weights are not copied.
+        ``indices_by_split`` has for each split the indices (rows,) of the rows to
+        evaluate, by default all rows. Weights are not copied. Raises BookError for the
+        moments of an optimizer that has none.
         """
         fields: dict[str, Any] = {"params": self._detached()}
         tap_names = observing.tap_names(needs, self.model.places)
         for split in needs & {"train", "test"}:
-            if rows:
-                x, y = self.feed.rows(split, rows[split])
+            if indices_by_split:
+                x, y = self.feed.rows(split, indices_by_split[split])
             else:
-                x, y = getattr(self.feed, split)
+                x, y = self.feed.train if split == "train" else self.feed.test
             is_as_stepped = self.arm.batch_statistics and split == "train"
             model = self.step_model if is_as_stepped else self.eval_model
             fields[split] = self._split_outputs(x, y, model, tap_names)
@@ -291,14 +305,13 @@ class Learner:
         logits and losses.
         """
 
-        def outputs(params, buffers, x, y, alpha, terms) -> SplitOutputs:
-            """Return the outputs of one member; all but ``terms`` go to `forward`."""
+        def outputs(params, buffers, x, y, alpha, loss) -> SplitOutputs:
+            """Return the outputs of one member; all but ``loss`` go to `forward`."""
             # batch norm would update them in place
             buffers = {name: b.clone() for name, b in buffers.items()}
             inputs = (params, buffers, x, y, alpha)
             logits = self.forward(*inputs, tap=replacing_tap, model=model).logits
-            loss, loss_options = terms[0]  # the rest are penalties
-            losses = loss(logits, y, **loss_options, reduction="none")
+            losses = loss.function(logits, y, **loss.options, reduction="none")
             activations: dict[str, Tensor] = {}
             if recorded_taps:
                 # in a pass of its own: with a tap a network takes no shortcuts
@@ -307,7 +320,8 @@ class Learner:
             return SplitOutputs(x, logits, y, losses, activations)
 
         state = (self._detached(), self.buffers)
-        return self.map(outputs, *state, x, y, self.alpha, self.phase()[1])
+        loss = self.phase().objective.loss
+        return self.map(outputs, *state, x, y, self.alpha, loss)
 
     def _variant_losses(self, need: str) -> Params:
         """Return training losses, (rows,) or (members, rows), of changed networks.
@@ -331,13 +345,14 @@ class Learner:
         as it takes no shortcuts. It reads all training rows, with batch statistics and
         without dropout.
         """
-        params, terms, forward = self._of_member(member, wide=True)
-        (loss, loss_options), *penalties = terms
-        terms = [(loss, loss_options | {"dtype": torch.float64}), *penalties]
+        params, objective, forward = self._of_member(member, wide=True)
+        loss = objective.loss
+        wide_loss = loss._replace(options=loss.options | {"dtype": torch.float64})
+        objective = objective._replace(loss=wide_loss)
 
         def function(weights: Params) -> Tensor:
             with protocol.switched(shortcuts=False):
-                return objective_value(terms, forward(weights))
+                return objective_value(objective, forward(weights))
 
         return params, function
 
@@ -345,14 +360,17 @@ class Learner:
         """Return (activation, its gradient) of one member, by the name of the tap.
 
         ``member`` is its index in the stack. The gradient is that of the loss, or with
-        ``total`` of the whole objective.
+        ``total`` of the whole objective; it is 0 for a tap on which that does not
+        depend.
         """
-        params, terms, forward = self._of_member(member)
+        params, objective, forward = self._of_member(member)
+        if not total:
+            objective = objective._replace(penalties=())
         with torch.enable_grad():
             weights = {name: p.requires_grad_() for name, p in params.items()}
             outputs = forward(weights, is_tapped=True)
             activations = {n: x for n, x in outputs.taps.items() if x.requires_grad}
-            value = objective_value(terms if total else terms[:1], outputs)
+            value = objective_value(objective, outputs)
             grads = torch.autograd.grad(
                 value, [*activations.values()], materialize_grads=True
             )
@@ -361,21 +379,23 @@ class Learner:
 
     def _of_member(
         self, member: int, wide: bool = False
-    ) -> tuple[Params, Any, Callable]:
-        """Return (weights, terms, forward) of one member, in float64 if ``wide``.
+    ) -> tuple[Params, Objective, Callable]:
+        """Return (weights, objective, forward) of one member, in float64 if ``wide``.
 
         ``member`` is its index in the stack. ``forward(weights, is_tapped)`` runs its
         network on all training rows.
         """
 
         def of_member(leaf: Any) -> Any:
+            """Return a leaf for this member: of a tensor its part, else the leaf."""
             if not isinstance(leaf, Tensor):
                 return leaf
             tensor = leaf.detach()[member] if self.stacked else leaf.detach()
             return tensor.double() if wide and leaf.is_floating_point() else tensor
 
-        state = (self.phase()[1], self.params, self.buffers, *self.feed.train)
-        terms, params, buffers, *rest = tree_map(of_member, (*state, self.alpha))
+        state = (self.phase().objective, self.params, self.buffers, *self.feed.train)
+        # the rest are x, y and alpha
+        objective, params, buffers, *rest = tree_map(of_member, (*state, self.alpha))
 
         def forward(weights: Params, is_tapped: bool = False) -> Forward:
             """Run the member's network with some weights on all training rows."""
@@ -386,7 +406,7 @@ class Learner:
                 weights, own_buffers, *rest, tap=tap, model=self.step_model
             )
 
-        return params, terms, forward
+        return params, objective, forward
 
     def _detached(self) -> Params:
         """Return the parameters by name, without their gradients."""
@@ -413,26 +433,28 @@ class Learner:
             parameter.copy_(state["params"][name])
         for name, buffer in self.buffers.items():
             buffer.copy_(state["buffers"][name])
-        groups = self.optimizer.state_dict()["param_groups"]  # settings, not state
+        # torch loads groups with a state: these are the present ones, so that the
+        # settings stay
+        groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict(
             {"state": state["moments"], "param_groups": groups}
         )
 
 
 def objective_value(
-    terms: Sequence[Term], forward: Forward, scale: float = 1.0
+    objective: Objective, forward: Forward, scale: float = 1.0
 ) -> Tensor:
     """Return the objective of one member, (): its loss plus its penalties.
 
-    The first term is the loss, the rest are penalties. ``scale`` multiplies the
-    gradients, after the loss has rounded them. Raises BookError for a penalty that is
-    not one number: added to the loss, it would count the loss once per entry.
+    ``scale`` multiplies the gradients, after the loss has rounded them. Raises
+    BookError for a penalty that is not one number: added to the loss, it would count
+    the loss once per entry.
     """
-    (loss, loss_options), *penalties = terms
+    loss = objective.loss
     logits = forward.logits if scale == 1 else scaled(forward.logits, scale)
-    value = loss(logits, forward.labels, **loss_options)
-    for penalty, penalty_options in penalties:
-        charge = penalty(forward, **penalty_options)
+    value = loss.function(logits, forward.labels, **loss.options)
+    for penalty in objective.penalties:
+        charge = penalty.function(forward, **penalty.options)
         if charge.shape != value.shape:
             raise BookError(
                 f"a penalty returned the shape {tuple(charge.shape)}: let it return "
@@ -445,9 +467,9 @@ def objective_value(
 def weighted(mean: Tensor, count: Tensor) -> Tensor:
     """Return mean * count, rounded to a whole number if the mean is that of a share.
 
-    The result is 0 for a count of 0. A share is a quotient of two whole numbers, but
-    the rounded quotient times the count need not be whole again: 1 / 49 * 49 is
-    0.9999999999999999.
+    Both tensors are () or (members,). The result is 0 for a count of 0. A share is a
+    quotient of two whole numbers, but the rounded quotient times the count need not be
+    whole again: 1 / 49 * 49 is 0.9999999999999999.
     """
     whole = (mean * count).round()
     total = torch.where(whole / count == mean, whole, mean * count)

@@ -28,7 +28,7 @@ PATIENCE = 20  # steps between questions whether to stop, save or report
 def train(
     members: Sequence[Member],
     *,
-    on: str = "cpu",
+    device: str = "cpu",
     stacked: bool = False,
     checkpoint: Path | None = None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -36,27 +36,28 @@ def train(
 ) -> list[Result] | None:
     """Train members of one kind to the end and return their results, in order.
 
-    ``on`` is the device, "cpu" or "cuda"; ``stacked`` says whether the members are a
-    stack. The state is saved in the file ``checkpoint`` now and then, and training
-    resumes from it bit for bit. When ``should_stop()`` turns true the state is saved,
-    and None is returned. ``report`` is called with the number of steps made, every few
-    steps. Raises Diverged if a loss became NaN, at the end of the other members and
-    with their results.
+    ``device`` is "cpu" or "cuda"; ``stacked`` says whether the members are a stack. The
+    state is saved in the file ``checkpoint`` now and then, and training resumes from it
+    bit for bit. When ``should_stop()`` turns true the state is saved, and None is
+    returned; without a checkpoint it is never called. ``report`` is called with the
+    number of steps made, every few steps. torch's global generator stays as it was.
+    Raises Diverged if a loss became NaN, at the end of the other members and with their
+    results.
     """
-    generator = torch.random.get_rng_state()
+    rng_state = torch.random.get_rng_state()
     try:
-        if on == "cuda":
+        if device == "cuda":
             devices.prepare_gpu()
-        with switched(onednn=devices.library(on) == "onednn"):
-            run = _Training(list(members), on, stacked, checkpoint)
+        with switched(onednn=devices.library(device) == "onednn"):
+            run = _Training(list(members), device, stacked, checkpoint)
             if run.to_the_end(should_stop, report):
                 return run.results()
             return None
     finally:
-        torch.random.set_rng_state(generator)
+        torch.random.set_rng_state(rng_state)
 
 
-def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
+def identity(members: Sequence[Member], device: str = "cpu") -> dict[str, Any]:
     """Return what a checkpoint must say of itself for these members to resume from it.
 
     Other code trains otherwise, and another library rounds otherwise. A recorded member
@@ -66,7 +67,7 @@ def identity(members: Sequence[Member], on: str = "cpu") -> dict[str, Any]:
     return {
         "source": project.source(),
         "members": [f"{arm.hash()}-{seed}" for arm, seed in members],
-        "matmul": devices.library(on),
+        "matmul": devices.library(device),
         "torch": torch.__version__,
     }
 
@@ -75,8 +76,10 @@ class _Training:
     """Training of some members of one kind, from their start or from a checkpoint.
 
     Members are named by their index in ``members``. ``rows`` has the measurements of
-    each, one dict per logged epoch. ``running`` are the members whose training goes on:
-    the rows of the others ended at their ``stop`` or where their loss became NaN.
+    each, one dict per logged epoch. ``running`` are the indices of the members whose
+    training goes on: the rows of the others ended at their ``stop`` or where their loss
+    became NaN. ``trace`` (steps, members) has the loss of every step, no steps unless
+    the arm asks for them.
     """
 
     def __init__(
@@ -87,7 +90,7 @@ class _Training:
         checkpoint: Path | None,
     ):
         self.members = members
-        self.arm = members[0][0]
+        self.arm, _ = members[0]  # all are of one kind
         self.device = device
         self.checkpoint = checkpoint
         self.stacked = stacked
@@ -98,22 +101,24 @@ class _Training:
         self.learner = Learner(members, device, stacked=stacked)
         self.rows: list[list[dict[str, float]]] = [[] for _ in members]
         self.kept: dict[int, Params] = {}  # by epoch, with a member axis in any case
-        size = self.arm.epochs if self.arm.trace else 0, len(members)
-        self.trace = torch.zeros(size, dtype=torch.float64, device=device)
+        traced_steps = self.arm.epochs if self.arm.trace else 0
+        shape = (traced_steps, len(members))
+        self.trace = torch.zeros(shape, dtype=torch.float64, device=device)
         self.running = [*range(len(members))]
         if checkpoint and (saved := state.read(checkpoint, self.identity, device)):
             self.restore(saved)
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from the content of a checkpoint."""
-        self.rows, self.kept, self.trace = (saved[part] for part in SAVED)
+        """Go on from ``saved``, the content of a checkpoint as `save` writes it."""
+        for attribute in SAVED:
+            setattr(self, attribute, saved[attribute])
         self.running = [
             index
             for index in self.running
             if not (self.has_stopped(index) or self.has_diverged(index))
         ]
         self.learner.restore(saved["learner"])
-        self.began -= saved["seconds"]
+        self.began -= saved["seconds"]  # so that `seconds` counts them too
 
     def to_the_end(
         self, should_stop: Callable[[], bool], report: Callable[[int], None]
@@ -159,22 +164,24 @@ class _Training:
         runs no longer.
         """
         arm, epoch = self.arm, self.learner.step_count
-        rare_observables = arm.rarely[1] if arm.rarely else ()
         is_rare = epoch in self.rare
         for index in self.running:
             self.rows[index].append({"epoch": epoch})
-        wanted = {*arm.observables, *(rare_observables if is_rare else ())}
+        wanted = {*arm.observables, *(arm.rare_observables if is_rare else ())}
         self.record_observables(wanted, self.running, before)
         going_on = [i for i in self.running if not self.has_diverged(i)]
         stopped = [index for index in going_on if self.has_stopped(index)]
         if stopped and not is_rare:
-            self.record_observables(rare_observables, stopped, before)
+            self.record_observables(arm.rare_observables, stopped, before)
         if epoch in arm.keep or (stopped and arm.epochs in arm.keep):
             self.keep()
         self.running = [index for index in going_on if index not in stopped]
 
     def has_stopped(self, index: int) -> bool:
-        """Return whether a member reached ``stop`` and ``after_stop`` has passed."""
+        """Return whether a member reached ``stop`` and ``after_stop`` has passed.
+
+        Without ``stop`` no member ever has.
+        """
         if self.arm.stop is None:
             return False
         last_epoch = self.rows[index][-1]["epoch"]
@@ -193,9 +200,10 @@ class _Training:
         if values := self.learner.observe(names, before):
             columns = [value.reshape(-1).double() for value in values.values()]
             # (members, columns), all at once, as each transfer waits for a GPU
-            numbers = torch.stack(columns, 1).tolist()
+            numbers_by_member = torch.stack(columns, 1).tolist()
             for index in members:
-                self.rows[index][-1] |= zip(values, numbers[index], strict=True)
+                named_numbers = zip(values, numbers_by_member[index], strict=True)
+                self.rows[index][-1] |= named_numbers
 
     def has_diverged(self, index: int) -> bool:
         """Return whether a NaN has ended the training of a member."""
@@ -218,7 +226,7 @@ class _Training:
     def save(self, checkpoint: Path) -> None:
         """Write the state of the training into a checkpoint."""
         content = {"learner": self.learner.state(), "seconds": self.seconds()}
-        content |= {part: getattr(self, part) for part in SAVED}
+        content |= {attribute: getattr(self, attribute) for attribute in SAVED}
         state.write(checkpoint, self.identity, content)
         self.last_saved = time.monotonic()
 
@@ -227,13 +235,13 @@ class _Training:
 
         Raises Diverged, with the results of the others, if a loss became NaN.
         """
-        count = len(self.members)
-        device_info = devices.describe(self.device) | {"members_together": count}
-        seconds_each = self.seconds() / count
-        diverged = [index for index in range(count) if self.has_diverged(index)]
+        member_count = len(self.members)
+        info = devices.describe(self.device) | {"members_together": member_count}
+        seconds_each = self.seconds() / member_count
+        diverged = [i for i in range(member_count) if self.has_diverged(i)]
         outcomes = [
-            None if index in diverged else self.result(index, seconds_each, device_info)
-            for index in range(count)
+            None if index in diverged else self.result(index, seconds_each, info)
+            for index in range(member_count)
         ]
         if diverged:
             members = (self.members[index] for index in diverged)
@@ -247,18 +255,21 @@ class _Training:
         return [result for result in outcomes if result]
 
     def result(self, index: int, seconds: float, info: dict[str, Any]) -> Result:
-        """Return the result of one member: its rows, kept weights and trace."""
+        """Return the result of one member: its rows, kept weights and trace.
+
+        Weights that a neighbour in the stack kept at its own end are left out.
+        """
         arm, seed = self.members[index]
         rows = self.rows[index]
-        last = int(rows[-1]["epoch"])
-        epochs = {epoch for epoch in arm.keep if epoch <= last}
+        last_epoch = int(rows[-1]["epoch"])
+        kept_epochs = {epoch for epoch in arm.keep if epoch <= last_epoch}
         if arm.epochs in arm.keep:
-            epochs.add(last)
+            kept_epochs.add(last_epoch)
         dtype = getattr(torch, arm.keep_dtype or arm.dtype)
         kept = {
             epoch: {name: w[index].to(dtype) for name, w in weights.items()}
             for epoch, weights in self.kept.items()
-            if arm.keeps_weights(seed) and epoch in epochs
+            if arm.keeps_weights(seed) and epoch in kept_epochs
         }
-        trace = self.trace[:last, index].tolist() if arm.trace else None
+        trace = self.trace[:last_epoch, index].tolist() if arm.trace else None
         return Result(arm, seed, rows, kept, seconds, info, trace)

@@ -31,7 +31,7 @@ from claimbook import errors, project, records
 from claimbook.engine import build, loop
 from claimbook.engine import device as devices
 from claimbook.engine.learner import Learner
-from claimbook.experiment import Experiment, Member, is_named
+from claimbook.experiment import Arm, Experiment, Member, is_named
 
 with errors.needing_extra():
     from tqdm import tqdm
@@ -39,27 +39,32 @@ with errors.needing_extra():
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
 SHARING = 4  # processes that share a GPU, where they can compute at the same time
 LOG_SECONDS = 300  # between two lines of a log that say how far it is
-MOST_TOLD = 3  # failures that one sentence names
+MOST_REASONS = 3  # of failures that one sentence names
 Outcome = tuple[int, str]  # members recorded, and the message of a failure or ""
 
 
 @dataclasses.dataclass
 class Task:
-    """A member to train, for all experiments that share it.
+    """A member, an arm with a seed, to train for all experiments that share it.
 
-    ``seeds`` is how many members of its arm are recorded or come before it, and ``out``
-    the folder for its record, or None for the book's records.
+    ``seeds_before`` is how many members of its arm are recorded or come before it, and
+    ``out`` the folder for its record, or None for the book's records.
     """
 
-    member: Member
+    arm: Arm
+    seed: int
     experiments: list[Experiment]
-    seeds: int
+    seeds_before: int
     out: Path | None
+
+    @property
+    def member(self) -> Member:
+        return self.arm, self.seed
 
     @property
     def checkpoint(self) -> Path:
         folder = self.out or project.records_folder()
-        return folder / ".checkpoints" / f"{self.member[0].hash()}-{self.member[1]}"
+        return folder / ".checkpoints" / f"{self.arm.hash()}-{self.seed}"
 
 
 def tasks(
@@ -70,12 +75,13 @@ def tasks(
     arms: Collection[str] = (),
     replace: bool = False,
 ) -> list[Task]:
-    """Return a task for each member that the experiments' records lack.
+    """Return the tasks, one for each training that the experiments' records lack.
 
-    ``out`` is the folder of the records, by default the book's. Arms with the fewest
-    seeds come first. Members whose arms differ in name alone are one task. ``seeds``
-    and ``arms`` (patterns of names) select members; by default all are. With
-    ``replace`` members that are recorded are trained again.
+    ``out`` is the folder of the records, by default the book's. Members whose arms
+    differ in name alone are one training. A task comes the earlier, the fewer members
+    of its arm precede it: recorded ones, and missing ones of seeds before its own,
+    selected or not. ``seeds`` and ``arms`` (patterns of names) select members; by
+    default all are. With ``replace`` members that are recorded are trained again.
     """
     errors.refuse_text("arms", arms)
     task_by_key: dict[tuple[str, int], Task] = {}
@@ -83,9 +89,10 @@ def tasks(
         members = [*experiment.members()]
         due = members if replace else records.missing(experiment, out)
         seeds_before = Counter(arm.name for arm, _ in members)
-        seeds_before.subtract(arm.name for arm, _ in due)
+        seeds_before.subtract(arm.name for arm, _ in due)  # leaves the recorded ones
         for arm, seed in due:
-            task = Task((arm, seed), [], seeds_before[arm.name], out)
+            before = seeds_before[arm.name]
+            task = Task(arm, seed, experiments=[], seeds_before=before, out=out)
             seeds_before[arm.name] += 1
             if not is_named(arm, arms) or (seeds and seed not in seeds):
                 continue
@@ -93,7 +100,7 @@ def tasks(
             shared = task_by_key.setdefault((nameless, seed), task)
             if experiment not in shared.experiments:
                 shared.experiments.append(experiment)
-    return sorted(task_by_key.values(), key=lambda task: task.seeds)
+    return sorted(task_by_key.values(), key=lambda task: task.seeds_before)
 
 
 def try_out(todo: Sequence[Task]) -> None:
@@ -102,23 +109,23 @@ def try_out(todo: Sequence[Task]) -> None:
     Raises TrainingError, or another BookError, if a step cannot be taken.
     """
     for task, *_ in _by_kind(todo):
-        arm, _ = task.member
         try:
             Learner([task.member]).step()
         except errors.BookError:
             raise
         except Exception as error:  # of data set, network or loss: any kind
-            message = f"arm {arm.name!r} cannot be trained with these settings"
+            message = f"arm {task.arm.name!r} cannot be trained with these settings"
             raise errors.TrainingError(f"{message}: {error}") from error
 
 
 def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
     """Yield lists of tasks whose members can be stacked on a GPU.
 
-    A member that cannot be stacked is a list of its own.
+    A list has up to ``STACK_LIMIT`` tasks. A member that cannot be stacked is a list of
+    its own.
     """
     for group in _by_kind(todo):
-        size = 1 if build.trains_alone(group[0].member[0]) else STACK_LIMIT
+        size = 1 if build.trains_alone(group[0].arm) else STACK_LIMIT
         for first in range(0, len(group), size):
             yield group[first : first + size]
 
@@ -127,7 +134,7 @@ def _by_kind(todo: Sequence[Task]) -> Collection[list[Task]]:
     """Return lists of tasks, one list for each `build.stack_key` of their arms."""
     kinds: dict[str, list[Task]] = {}
     for task in todo:
-        kinds.setdefault(build.stack_key(task.member[0]), []).append(task)
+        kinds.setdefault(build.stack_key(task.arm), []).append(task)
     return kinds.values()
 
 
@@ -162,17 +169,17 @@ def train(
     """
     device = devices.choose_device(device)
     deadline = time.time() + time_budget
-    recorded = 0
+    recorded_count = 0
     faults: list[str] = []
-    steps = sum(task.member[0].epochs for task in todo)
-    shown = os.environ.get("GROKBOOK_PROGRESS", "")
-    if not (shown or os.isatty(2) or "ipykernel" in sys.modules):
-        shown = "log"  # where a bar would leave a line a second
+    total_steps = sum(task.arm.epochs for task in todo)
+    progress = os.environ.get("GROKBOOK_PROGRESS", "")  # "no", "log" or else a bar
+    if not (progress or os.isatty(2) or "ipykernel" in sys.modules):
+        progress = "log"  # where a bar would leave a line a second
     with tqdm(
-        total=steps,
-        disable=not todo or shown == "no",
+        total=total_steps,
+        disable=not todo or progress == "no",
         unit=" steps",
-        mininterval=LOG_SECONDS if shown == "log" else 1,
+        mininterval=LOG_SECONDS if progress == "log" else 1,
         maxinterval=LOG_SECONDS,
     ) as bar:
         if device == "cuda":
@@ -189,19 +196,24 @@ def train(
         else:
             outcomes = _in_processes(waiting, device, workers, deadline, bar)
         for count, fault in outcomes:
-            recorded += count
+            recorded_count += count
             if fault:
                 faults.append(fault)
-        if recorded == len(todo):  # also steps that were saved before, or never due
-            bar.update(steps - bar.n)
+        if recorded_count == len(
+            todo
+        ):  # also steps that were saved before, or never due
+            bar.update(total_steps - bar.n)
     if faults:
         is_late = time.time() > deadline
         failure = errors.Unfinished if is_late else errors.TrainingError
-        told = [*dict.fromkeys(faults)]
-        if len(told) > MOST_TOLD:
-            told[MOST_TOLD:] = [f"and {len(told) - MOST_TOLD} more failed"]
-        raise failure(f"{recorded} members recorded, of the others: {'; '.join(told)}")
-    return len(todo) - recorded
+        reasons = [*dict.fromkeys(faults)]
+        if len(reasons) > MOST_REASONS:
+            left_out = len(reasons) - MOST_REASONS
+            reasons[MOST_REASONS:] = [f"and {left_out} more failed"]
+        raise failure(
+            f"{recorded_count} members recorded, of the others: {'; '.join(reasons)}"
+        )
+    return len(todo) - recorded_count
 
 
 def _in_this_process(
@@ -209,8 +221,9 @@ def _in_this_process(
 ) -> Iterator[Outcome]:
     """Train one group after the other; yield the outcome of each.
 
-    ``deadline`` is a time of `time.time`. A group that does not fit into the memory of
-    a GPU is halved.
+    ``waiting`` has the groups, and loses those that were begun. No group is begun after
+    ``deadline``, a time of `time.time`. A group that does not fit into the memory of a
+    GPU is halved.
     """
     project.note_code()  # training may take hours, in which the code may be edited
     while waiting and time.time() < deadline:
@@ -222,7 +235,7 @@ def _in_this_process(
             if half:
                 waiting[:0] = [group[:half], group[half:]]
             else:
-                yield 0, f"arm {group[0].member[0].name!r} does not fit into the GPU"
+                yield 0, f"arm {group[0].arm.name!r} does not fit into the GPU"
         if device == "cuda":
             _free_gpu()
 
@@ -262,7 +275,7 @@ def _train(
         try:
             results = loop.train(
                 members,
-                on=device,
+                device=device,
                 stacked=len(group) > 1,
                 checkpoint=checkpoint,
                 should_stop=should_stop,
@@ -270,15 +283,17 @@ def _train(
             )
         except errors.Diverged as error:
             results, fault = error.outcomes, str(error)
-        # results is None after a stop, and has None for a member that diverged
-        done = [pair for pair in zip(group, results or (), strict=False) if pair[1]]
-        for task, result in done:
-            for experiment in task.experiments:
-                records.add(experiment, result, task.out)
-        if results is not None:
-            checkpoint.unlink(missing_ok=True)
-            project.remove_parts(checkpoint)
-        return len(done), fault
+        if results is None:  # it was stopped
+            return 0, fault
+        ended_count = 0
+        for task, result in zip(group, results, strict=True):
+            if result:  # None for a member that diverged
+                ended_count += 1
+                for experiment in task.experiments:
+                    records.add(experiment, result, task.out)
+        checkpoint.unlink(missing_ok=True)
+        project.remove_parts(checkpoint)
+        return ended_count, fault
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # one failure must not stop the other members
@@ -301,31 +316,33 @@ def _in_processes(
 
     If a worker is killed, half as many go on with the members that are left. A group
     that does not fit into what others leave of a GPU is trained at the end, by this
-    process alone.
+    process alone. OMP_NUM_THREADS and OMP_WAIT_POLICY stay set in this process.
     """
     context = multiprocessing.get_context("spawn")
     workers = min(workers, len(waiting))
     stop = context.Event()
-    steps = context.Value("q", 0)
+    shared_steps = context.Value("q", 0)  # "q": a whole number of 64 bits
     steps_shown = 0
-    # read by a process when it imports torch
+    # A process reads these when it imports torch, and gets them from its parent. They
+    # stay set here, where torch is imported already.
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    pool = ProcessPoolExecutor(workers, context, _prepare, (stop, steps))
+    pool = ProcessPoolExecutor(workers, context, _prepare, (stop, shared_steps))
     with _deaf():  # as workers then are from their first import on
         jobs = {pool.submit(_work, group, device, deadline): group for group in waiting}
-    left: list[list[Task]] = []  # whose worker ended, or was ended because another did
+    # groups whose worker ended, or was ended since another one was
+    unfinished: list[list[Task]] = []
     too_large: list[list[Task]] = []
     try:
         while jobs:
-            done, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
-            bar.update(steps.value - steps_shown)
-            steps_shown = steps.value
-            for job in done:
+            ended, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
+            bar.update(shared_steps.value - steps_shown)
+            steps_shown = shared_steps.value
+            for job in ended:
                 group = jobs.pop(job)
                 try:
                     outcome = job.result()
                 except BrokenProcessPool:  # all jobs that have not ended raise it
-                    left.append(group)
+                    unfinished.append(group)
                 except torch.OutOfMemoryError:
                     too_large.append(group)
                 else:
@@ -334,10 +351,10 @@ def _in_processes(
         stop.set()
         pool.shutdown(cancel_futures=True)
     message = "a worker process ended without a word (no memory?)"
-    if left and workers > 1:
+    if unfinished and workers > 1:
         warnings.warn(f"{message}: fewer at a time go on", stacklevel=2)
-        yield from _in_processes(left, device, workers // 2, deadline, bar)
-    elif left:
+        yield from _in_processes(unfinished, device, workers // 2, deadline, bar)
+    elif unfinished:
         yield 0, f"{message}: the same command goes on from its checkpoint"
     yield from _in_this_process(too_large, device, deadline, bar)
 
@@ -348,23 +365,23 @@ def _deaf() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # no other thread can say so
         return
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGINT, handler)
 
 
 _SHARED: dict[str, Any] = {}  # of a worker with its parent: the stop event, the steps
 
 
-def _prepare(stop: Event, steps: Synchronized) -> None:
+def _prepare(stop: Event, shared_steps: Synchronized) -> None:
     """Set up a worker process, which uses one thread and ends when its parent ends.
 
     It does not hear Ctrl-C: the parent sets ``stop`` when training has to stop.
-    ``steps`` is a shared count of the steps made by all workers.
+    ``shared_steps`` is a count of the steps made by all workers.
     """
-    _SHARED.update(stop=stop, steps=steps)
+    _SHARED.update(stop=stop, steps=shared_steps)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     errors.warn_in_one_line()
     devices.prepare_cpu()

@@ -23,7 +23,7 @@ def crossing(table: DataFrame, **level: float) -> Series:
 
     The level is one keyword argument: ``at_least``, ``at_most``, ``above`` or
     ``below``. The true epoch is earlier by less than a log interval. NaN is never at a
-    level.
+    level. Raises KeyError for another keyword, and ValueError unless there is one.
     """
     ((comparison, bound),) = level.items()
     return _first_true(getattr(table, _COMPARE[comparison])(bound))
@@ -47,6 +47,7 @@ def missing_later(table: DataFrame, **level: float) -> Series:
     to the level, or only with its last value.
     """
     first = crossing(table, **level)
+    # (epochs, seeds), by broadcasting
     is_later = table.notna() & (table.index.to_numpy()[:, None] > first.to_numpy())
     misses = (_misses(table, **level) & is_later).sum()
     return misses / is_later.sum().where(is_later.any())
@@ -80,7 +81,10 @@ def _first_true(mask: DataFrame) -> Series:
 
 
 def paired(*values: Series) -> list[Series]:
-    """Return each Series cut to the seeds that all have, in the order of the first."""
+    """Return each Series cut to the seeds that all have, in the order of the first.
+
+    Raises IndexError without a Series.
+    """
     shared_seeds = [
         seed for seed in values[0].index if all(seed in s.index for s in values)
     ]
@@ -98,9 +102,11 @@ def agreeing(
 ) -> Series:
     """Return by seed how many pairs of arms come in the same order in two events.
 
-    Each event maps every arm to its epochs by seed. A pair that ties in either event
-    has no order, also where both arms never get there, and is not counted.
+    Each event maps every arm to its epochs by seed; both have the same arms and seeds.
+    A pair that ties in either event has no order, also where both arms never get there,
+    and is not counted.
     """
+    # a row per seed, a column per arm
     first, second = joined(first_event), joined(second_event)
     # One row per pair, one column per seed; a difference of two infinities is NaN,
     # which compares false.

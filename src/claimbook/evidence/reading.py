@@ -35,7 +35,8 @@ class Page:
     """A page of the book, named "<paper>/<id>", which reads records by its parameters.
 
     ``scale`` is one of SCALES or "best". With ``retrain`` the page trains its runs
-    anew, on ``device``: "auto", "cpu" or "cuda".
+    anew, on ``device``: "auto", "cpu" or "cuda". The whole process counts as a rerun
+    then, from the construction of the Page on (see `tables.is_rerun`).
     """
 
     name: str
@@ -86,22 +87,22 @@ class Page:
         experiments = [papers.get(name, size) for size in SCALES]
         refuse_text("arms", arms)
         refuse_text("reads", reads)
-        known = {arm.name: arm.name for plan in experiments for arm in plan.arms}
+        known = list(dict.fromkeys(arm.name for e in experiments for arm in e.arms))
         arms = [choose(f"arm of {name}", arm, known) for arm in arms]
         reads = [choose(f"arm of {name}", arm, known) for arm in reads]
         best = "laptop" if self.retrain else "paper"
-        plan = papers.get(name, best if scale == "best" else scale)
+        experiment = papers.get(name, best if scale == "best" else scale)
         try:
             if self.retrain:
-                record = _retrained(plan, reads, self.device)
+                result = _retrained(experiment, reads, self.device)
             else:
-                record = papers.record(name, scale=scale, arms=arms)
+                result = papers.record(name, scale=scale, arms=arms)
         except NoRecord:
             frame = pd.DataFrame(columns=["arm", "seed", "epoch"])
-            return Record(plan, frame, {}, {})
-        if (entry := record_identity(record, asked=scale, arms=arms)) not in _READ:
+            return Record(experiment, frame, members={}, paths={})
+        if (entry := record_identity(result, asked=scale, arms=arms)) not in _READ:
             _READ.append(entry)
-        return record
+        return result
 
 
 def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Record:
@@ -113,18 +114,18 @@ def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Reco
     from claimbook.engine import pool  # imports PyTorch, which reading does not need
 
     folder = project.reruns_folder()
-    names = [glob.escape(arm) for arm in arms]  # "M+A*" is a name and no pattern
-    planned = change.in_use.of(experiment) if change.in_use else experiment
-    todo = pool.tasks([planned], folder, arms=names)
+    patterns = [glob.escape(arm) for arm in arms]  # "M+A*" is a name and no pattern
+    changed = change.in_use.of(experiment) if change.in_use else experiment
+    todo = pool.tasks([changed], folder, arms=patterns)
     if change.in_use:
         pool.try_out(todo)
     is_quick = experiment.scale == "smoke" and len(todo) <= FEW
     processes = 0 if is_quick else None
     pool.train(todo, device=device, processes=processes)
-    record = records.load(planned, folder)
+    result = records.load(changed, folder)
     if change.in_use:
-        record.book = _of_book(experiment, change.in_use.altered(experiment))
-    return record
+        result.book = _of_book(experiment, change.in_use.altered(experiment))
+    return result
 
 
 def _of_book(experiment: Experiment, arms: Collection[str]) -> Record | None:
@@ -133,10 +134,10 @@ def _of_book(experiment: Experiment, arms: Collection[str]) -> Record | None:
     The result is None if the book has none of them.
     """
     for scale in (experiment.scale, *SCALES):
-        plan = papers.get(experiment.name, scale)
+        of_scale = papers.get(experiment.name, scale)
         with suppress(NoRecord):
-            chosen = tuple(arm for arm in plan.arms if arm.name in arms)
-            return records.load(replace(plan, arms=chosen))
+            chosen = tuple(arm for arm in of_scale.arms if arm.name in arms)
+            return records.load(replace(of_scale, arms=chosen))
     return None
 
 
@@ -157,7 +158,7 @@ def read() -> list[dict[str, Any]]:
 
 
 def record_identity(
-    record: Record, *, asked: str, arms: Iterable[str]
+    result: Record, *, asked: str, arms: Iterable[str]
 ) -> dict[str, Any]:
     """Return what identifies a record that was read, as JSON.
 
@@ -165,17 +166,18 @@ def record_identity(
     ``planned`` is a digest of what pages show of the experiment beyond what is trained:
     names of arms, seeds, and how it is smaller than the paper's.
     """
-    plan = record.experiment
-    planned = json.dumps([[arm.name for arm in plan.arms], [*plan.seeds], plan.reduced])
-    members = record.members.items()
+    experiment = result.experiment
+    arm_names = [arm.name for arm in experiment.arms]
+    shown = json.dumps([arm_names, [*experiment.seeds], experiment.reduced])
+    members = result.members.items()
     return {
-        "record": record.name,
+        "record": result.name,
         "asked": asked,
         "arms": list(arms),
-        "scale": record.scale,
-        "members": {member: about["training_key"] for member, about in members},
-        "sha256": record.digest,
-        "planned": hashlib.sha256(planned.encode()).hexdigest()[:16],
+        "scale": result.scale,
+        "members": {name: meta["training_key"] for name, meta in members},
+        "sha256": result.digest,
+        "planned": hashlib.sha256(shown.encode()).hexdigest()[:16],
     }
 
 
@@ -186,7 +188,7 @@ def reference(name: str) -> pd.DataFrame:
     more (data/README.md). Units are as in records, so accuracies are fractions. Raises
     DataError for a file that sources.csv does not list, or lists with another SHA-256.
     """
-    listed = source(name)
+    listed = source(name)  # its row of sources.csv
     path = project.home() / "data/references" / f"{name}.csv"
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "none"
     if digest != listed["sha256"]:
@@ -211,12 +213,15 @@ def source(name: str) -> dict[str, str]:
     return rows.loc[file].to_dict()
 
 
-def behind(mean: float, spread: float, *, count: int = 5, step: int = 100) -> list:
+def behind(
+    mean: float, spread: float, *, count: int = 5, step: int = 100
+) -> list[tuple[int, ...]]:
     """Return which epochs may lie behind a printed mean and standard deviation.
 
     The list has all ascending tuples of ``count`` multiples of ``step`` whose mean and
     population standard deviation are ``mean`` and ``spread`` to half an epoch. ``step``
-    must be larger than ``count``: then only one sum of the epochs is possible.
+    must be larger than ``count``, which is 2 or more: then only one sum of the epochs
+    is possible.
     """
     total = step * round(count * mean / step)
     if abs(total / count - mean) > 0.5:
@@ -224,8 +229,9 @@ def behind(mean: float, spread: float, *, count: int = 5, step: int = 100) -> li
     # No epoch is further from the mean than sqrt(count) standard deviations.
     reach = math.ceil(math.sqrt(count) * (spread + 1) / step)
     candidates = step * (np.arange(-reach, reach + 2) + int(mean / step))
+    # (choices, count - 1), all ascending epochs but the last
     first = np.array(list(combinations_with_replacement(candidates, count - 1)))
-    last = total - first.sum(axis=1)  # the sum leaves one choice
+    last = total - first.sum(axis=1)  # (choices,): the sum leaves one for each
     choices = np.column_stack([first, last])
     is_ascending = last >= first[:, -1]
     has_spread = abs(choices.std(axis=1) - spread) <= 0.5

@@ -60,8 +60,9 @@ class Run:
         if not self.seeds:
             return DataFrame(dtype=float)
         table = self._column(column).reindex(columns=self.seeds)
-        epochs = table.index.to_numpy(dtype=float)[:, None]
-        lower, upper = (_by_seed(bound, self.seeds) for bound in (since, until))
+        epochs = table.index.to_numpy(dtype=float)[:, None]  # (epochs, 1)
+        # (seeds,) each
+        lower, upper = _by_seed(since, self.seeds), _by_seed(until, self.seeds)
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
 
     def _column(self, column: str) -> DataFrame:
@@ -77,11 +78,12 @@ class Run:
             is_lost = (frame["arm"] == self.arm) & frame["train_loss"].isna()
             if not is_lost.any():
                 raise
-            made = f" with {change.in_use}" if change.in_use else ""
+            settings = f" with {change.in_use}" if change.in_use else ""
+            first_epoch = frame["epoch"][is_lost].min()
             raise TrainingError(
-                f"arm {self.arm!r} of {self.record.name} diverged{made}: its training "
-                f"loss is NaN from epoch {frame['epoch'][is_lost].min():,} on, and so "
-                f"it has no {column}: choose another value, such as a lower rate"
+                f"arm {self.arm!r} of {self.record.name} diverged{settings}: its "
+                f"training loss is NaN from epoch {first_epoch:,} on, and so it has no "
+                f"{column}: choose another value, such as a lower rate"
             ) from error
 
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
@@ -154,6 +156,7 @@ class Run:
         """Return the table and the level that decide whether a split is learned.
 
         ``split`` is "train" or "test"; ``measure`` has one entry, "accuracy" or "loss".
+        Raises KeyError for another one.
         """
         ((name, bound),) = measure.items()
         comparison, worst = {
@@ -171,8 +174,9 @@ class Run:
         table = self.series(column)
         if table.empty:  # a frame without rows has no columns either
             return table
-        epochs = table.index.to_numpy(dtype=float)[:, None]
-        return table.mask(epochs >= self._failures().to_numpy(), worst)
+        epochs = table.index.to_numpy(dtype=float)[:, None]  # (epochs, 1)
+        failures = self._failures().to_numpy()  # (seeds,)
+        return table.mask(epochs >= failures, worst)
 
     def _failures(self) -> Series:
         """Return by seed the first epoch at which the training loss is NaN.
@@ -207,7 +211,7 @@ class Run:
 
         A seed whose training loss became NaN has none, and gets ``otherwise``.
         """
-        has_failed = self._failures() < math.inf
+        has_failed = self._failures() < math.inf  # by seed
         return _last(self.series(column)).mask(has_failed).fillna(otherwise)
 
     def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
@@ -294,6 +298,7 @@ def _last(table: DataFrame) -> Series:
 def finished(values: Series, *runs: Run) -> Series:
     """Return the values of those seeds in which the `Run.onset` of every run comes."""
     onsets = [run.onset() for run in runs]
+    # by seed; a seed that a run does not have counts as one without an onset
     have_onset = [
         all(onset.get(seed, math.inf) < math.inf for onset in onsets)
         for seed in values.index

@@ -34,7 +34,7 @@ def curve(
     *,
     percent: bool = False,
     linestyle: Dashes = "-",
-    seeds: bool = True,
+    each_seed: bool = True,
     label: str | None = None,
     color: str | None = None,
 ) -> None:
@@ -43,7 +43,7 @@ def curve(
     With ``percent`` the values, which are fractions, are drawn in %. Label and colour
     are those of the run unless given; a label of "" is left out of legends. One seed or
     two are drawn thick, since two have no middle; without any, nothing is drawn. With
-    ``seeds=False`` only the thick lines are drawn. If a reader trained the arm with
+    ``each_seed=False`` only the thick lines are drawn. If a reader trained the arm with
     other settings, the book's median lies behind it, wide and pale. `tell_apart`
     recognises that line by its gid, which is its name in the legend.
     """
@@ -56,15 +56,18 @@ def curve(
             pale = style | PALE | {"gid": _book_name(run)}
             axes.plot(middle * (100 if percent else 1), **pale)
     series = (run.series(column) * (100 if percent else 1)).dropna(how="all")
-    if seeds and series.shape[1] > 1:
+    seed_count = series.shape[1]
+    if each_seed and seed_count > 1:
         axes.plot(series.index, series, **style, lw=0.7, alpha=0.45)
         low, high = series.min(axis=1), series.max(axis=1)
         axes.fill_between(low.index, low, high, color=style["color"], alpha=0.12, lw=0)
-    middle = series if series.shape[1] == 2 else series.median(axis=1).to_frame()
-    # of two thick lines the first alone is labelled
-    labels = [(run.label if label is None else label) or None, None]
-    for line_label, seed in zip(labels, middle, strict=False):
+    # the thick lines, a column each
+    middle = series if seed_count == 2 else series.median(axis=1).to_frame()
+    # of two the first alone is labelled
+    line_label = (run.label if label is None else label) or None
+    for seed in middle:
         axes.plot(middle[seed], **style, label=line_label)
+        line_label = None
 
 
 def _book_name(run: Run) -> str:
@@ -114,7 +117,7 @@ def loss(axes: Axes, run: Run, **options: Any) -> None:
 def _test_and_train(axes: Axes, run: Run, quantity: str, **options: Any) -> None:
     """Draw test_<quantity>, as ``options`` say, and train_<quantity>, dashed."""
     curve(axes, run, f"test_{quantity}", **options)
-    options |= {"seeds": False, "label": "", "linestyle": DASHED}
+    options |= {"each_seed": False, "label": "", "linestyle": DASHED}
     curve(axes, run, f"train_{quantity}", **options)
 
 
@@ -135,8 +138,8 @@ def trace(
     if book := run.of_book:
         pale = line | {"label": "", "alpha": PALE["alpha"], "gid": _book_name(run)}
         with suppress(RecordError):  # it may have no trace
-            same = seed if seed in book.seeds else None
-            trace(axes, book, seed=same, floor=floor, **pale)
+            same_seed = seed if seed in book.seeds else None
+            trace(axes, book, seed=same_seed, floor=floor, **pale)
     losses = run.trace()[seed].dropna()
     group_size = max(1, math.ceil(len(losses) / 800))
     group_starts = losses.index // group_size * group_size
@@ -189,17 +192,19 @@ def end_labels(axes: Axes) -> None:
     """Write the label of each line at its right end, in its colour, with no legend.
 
     The limits of the axes have to be set before: labels that would overlap are moved up
-    or down.
+    or down. Raises IndexError for a line that has points and none within the limits.
     """
     lines = (line for line in axes.lines if np.size(line.get_xdata()))
+    # a label of matplotlib's own, as a line without one gets, begins with "_"
     ends = {x: _end(axes, x) for x in lines if not str(x.get_label()).startswith("_")}
     figure: Any = axes.figure
     figure.draw_without_rendering()  # the layout has to be known
     pixels_per_point = figure.dpi / 72
     gap = 1.2 * plt.rcParams["font.size"] * pixels_per_point
     # the heights of ends and labels, and the bounds of the axes, are in pixels
-    heights = axes.transData.transform(np.reshape([*ends.values()], (-1, 2)))[:, 1]
-    order = heights.argsort()
+    points = np.reshape([*ends.values()], (-1, 2))
+    heights = axes.transData.transform(points)[:, 1]  # (labels,)
+    order = heights.argsort()  # from the lowest to the highest
     steps = gap * np.arange(len(heights))
     low, high = axes.bbox.y0 + gap / 2, axes.bbox.y1 + gap / 2 - gap * len(heights)
     # Less these steps, labels that are one gap apart are level, so that a running
@@ -223,7 +228,7 @@ def end_labels(axes: Axes) -> None:
 def _end(axes: Axes, line: Line2D) -> Point:
     """Return the last finite point of a line within the x limits, in data coordinates.
 
-    Its y is clipped to the y limits.
+    Its y is clipped to the y limits. Raises IndexError if there is no such point.
     """
     x, y = np.asarray(line.get_xydata(), dtype=float).T
     left, right = sorted(axes.get_xlim())

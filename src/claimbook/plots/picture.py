@@ -29,6 +29,9 @@ from claimbook import project
 from claimbook.plots.curves import tell_apart
 from claimbook.project import FIGURE_MIME
 
+# numbers in words, such as "-1,234.5" and "2e-5", not those in names, such as "x2"
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+MARKS = 60  # a line of more points is a curve, of which its end alone is a mark
 _SHARP = 2  # pixels per CSS pixel, as screens have them
 _NUDGE = 1 + 3.7e-6  # moves round numbers off from between two roundings
 
@@ -39,7 +42,7 @@ class Picture:
     ``png`` is the PNG and ``size`` its (width, height) in CSS pixels; ``narrow`` is the
     PNG for phones, with panels stacked; ``shown`` is the `shown_content` of the figure.
     In a page that trains anew ``narrow`` is empty, as such a page is not part of the
-    website.
+    website. In any other one the figure itself is changed: `one_column` rearranges it.
     """
 
     narrow = b""
@@ -48,7 +51,7 @@ class Picture:
         self.shown = shown_content(figure)
         self.png, self.size = png_and_size(figure)
         if not project.is_retrained:
-            stack(figure)
+            one_column(figure)
             self.narrow, _ = png_and_size(figure, sharp=1.25)
 
     def __repr__(self) -> str:
@@ -99,6 +102,7 @@ def _say_where_empty(figure: Figure) -> None:
         if axes.images or axes.patches:
             continue
         lines = [line for line in axes.lines if line.get_transform() == axes.transData]
+        # (N, 2) each
         points = [np.asarray(line.get_xydata(), dtype=float) for line in lines]
         x, y = np.concatenate([*points, np.empty((0, 2))]).T
         left, right = sorted(axes.get_xlim())
@@ -113,13 +117,13 @@ def _say_where_empty(figure: Figure) -> None:
         axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center")
 
 
-def stack(figure: Figure) -> None:
+def one_column(figure: Figure) -> None:
     """Put the panels of a figure below each other, 4 inches wide, as for a phone.
 
     The panels stay in their order, unless one has no title: then they go column by
     column, so that such a panel follows the one above it.
     """
-    spec_of = own_labels(figure)
+    spec_of = write_own_labels(figure)
     specs = list(dict.fromkeys(spec_of.values()))
     if not all(axes.get_title("left") for axes in spec_of):
         specs.sort(key=lambda spec: (spec.colspan.start, spec.rowspan.start))
@@ -151,11 +155,11 @@ def replace_legend(
         figure.legend(handles, labels, loc=place, ncols=columns)
 
 
-def own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
+def write_own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
     """Write labels and ticks that only the outer panels had at each panel.
 
-    Returns the place of every panel in the grid; a colour bar has no place and is left
-    out.
+    Returns the place of every panel in the grid, in the order of the panels; a colour
+    bar has no place and is left out.
     """
     spec_of = {}
     for axes in figure.axes:
@@ -206,10 +210,6 @@ def shown_content(figure: Figure) -> dict[str, Any]:
     return {"sha256": digest, "axes": len(panels), **counts, "numbers": numbers}
 
 
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
-MARKS = 60  # a line of more points is a curve, of which its end alone is a mark
-
-
 def _numbers(figure: Figure) -> list[str]:
     """Return the numbers that a reader can read off, ascending, to four digits.
 
@@ -235,7 +235,7 @@ def _numbers(figure: Figure) -> list[str]:
         for image in axes.images:
             pixels = np.asarray(image.get_array(), dtype=float).ravel()
             coordinates += pixels[:MARKS].tolist()
-    written = [x.replace(",", "") for text in words for x in NUMBER.findall(text)]
+    written = [n.replace(",", "") for text in words for n in NUMBER.findall(text)]
     numbers = [*map(float, written), *(x for x in coordinates if np.isfinite(x))]
     # nudged as in `_digits`, so that another processor prints the same
     return sorted({f"{x * _NUDGE:.4g}" for x in numbers}, key=float)
@@ -250,7 +250,7 @@ def _marks(points: np.ndarray) -> list[float]:
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) > MARKS:
         points = points[-1:]
-    return points.ravel().tolist()
+    return points.ravel().tolist()  # flat: x1, y1, x2, y2, ...
 
 
 def _content(axes: Axes) -> dict[str, Any]:
@@ -274,7 +274,10 @@ def _content(axes: Axes) -> dict[str, Any]:
 
 
 def _collection(axes: Axes, collection: Any) -> list[Any]:
-    """Return label, offsets, outlines and mapped values, such as of a scatter plot."""
+    """Return label, offsets, outlines and mapped values, such as of a scatter plot.
+
+    They are in this order, as plain data for a digest.
+    """
     values = collection.get_array()
     return [
         _name(collection),

@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator
 from PIL import Image
 
 from claimbook.plots import style
-from claimbook.plots.picture import legend_texts, own_labels, replace_legend
+from claimbook.plots.picture import legend_texts, replace_legend, write_own_labels
 
 _DPI = 150  # a slide is 12.8 inches wide, and a projector has 1920 pixels across
 _LEAST = 18  # points of the smallest letter
@@ -40,8 +40,9 @@ def slide(
     ``words`` maps words in the figure to those that replace them, such as names that
     only its page explains. ``height`` is in inches, of which a slide has 7.2.
     """
-    axes_of = dict(zip("abcdefgh", own_labels(figure), strict=False))
-    kept = [axes_of[one] for one in panels or axes_of]
+    # its keys are the panels in their order, as letters are
+    axes_of = dict(zip("abcdefgh", write_own_labels(figure), strict=False))
+    kept = [axes_of[letter] for letter in panels or axes_of]
     removed = [axes for axes in axes_of.values() if axes not in kept]
     _forget(figure, removed, kept)
     for axes in removed:
@@ -67,17 +68,18 @@ def slide(
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # nothing moves from step to step
     inks = style.INKS | style.colours()
+    # what each step shows, by default a panel
     parts: list[list[Artist]] = [[axes] for axes in kept]
     if steps:
-        inside = [part for axes in kept for part in axes.get_children()]
+        inside = [artist for axes in kept for artist in axes.get_children()]
         parts = [
             [x for x in inside if _colour(x) == inks[name].lower()] for name in steps
         ]
     pictures = []
-    for shown in range(1, len(parts) + 1):
-        for at, artists in enumerate(parts):
+    for shown_count in range(1, len(parts) + 1):
+        for index, artists in enumerate(parts):
             for artist in artists:
-                artist.set_visible(at < shown)
+                artist.set_visible(index < shown_count)
         pictures.append(_png(figure))
     return pictures
 
@@ -88,20 +90,29 @@ def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> No
     An entry stays if a kept panel draws it without a label: in its colour, or with its
     marker.
     """
-    gone = {name for axes in removed for name in axes.get_legend_handles_labels()[1]}
+    gone = _labels(removed) - _labels(kept)
     artists = [x for axes in kept for x in (*axes.lines, *axes.collections)]
     artists += [patch for axes in kept for patch in axes.patches]
     looks = {look for artist in artists for look in _looks(artist)}
-    gone -= {name for axes in kept for name in axes.get_legend_handles_labels()[1]}
     for legend in list(figure.legends):
         names = legend_texts(legend)
-        left = [
+        remaining = [
             (handle, name)
             for handle, name in zip(legend.legend_handles, names, strict=True)
             if handle and (name not in gone or looks & _looks(handle))
         ]
-        if len(left) < len(names):
-            replace_legend(figure, legend, left, columns=min(4, len(left)))
+        if len(remaining) < len(names):
+            columns = min(4, len(remaining))
+            replace_legend(figure, legend, remaining, columns=columns)
+
+
+def _labels(panels: Sequence[Axes]) -> set[str]:
+    """Return the labels of all that is drawn in some panels, as a legend shows them."""
+    labels = set[str]()
+    for axes in panels:
+        _, names = axes.get_legend_handles_labels()
+        labels.update(names)
+    return labels
 
 
 def _looks(artist: Any) -> set[str]:
@@ -134,9 +145,13 @@ def _slide_text(text: Text, words: dict[str, str]) -> str:
 
 
 def _colour(artist: Any) -> str:
-    """Return the colour of a line, a text, a bar or a cloud of points as "#rrggbb"."""
+    """Return the colour of a line, a text, a bar or a cloud of points as "#rrggbb".
+
+    What has no colour, such as an axis, counts as black.
+    """
     read = getattr(artist, "get_color", None) or getattr(artist, "get_facecolor", None)
     colour = read() if read else "none"
-    return to_hex(
-        colour[0] if getattr(colour, "ndim", 1) == 2 and len(colour) else colour
-    )
+    # a cloud has a row for each colour of its points: the first one counts
+    if getattr(colour, "ndim", 1) == 2 and len(colour):
+        colour = colour[0]
+    return to_hex(colour)

@@ -48,6 +48,7 @@ def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
 
     The lightest has a contrast of 3 on white.
     """
+    # of a single value it is the lightest
     scale = plt.get_cmap("viridis_r")(np.linspace(0.42, 1, len(values)))
     return dict(zip(values, map(to_hex, scale), strict=False))
 
@@ -73,7 +74,10 @@ def panels(
 
 
 def letter(axes: Sequence[Axes], titles: Sequence[str]) -> None:
-    """Set the titles of panels, each after its letter: "(a) ...", "(b) ..."."""
+    """Set the titles of panels, each after its letter: "(a) ...", "(b) ...".
+
+    Panels beyond the titles, and beyond (h), get none.
+    """
     for panel, mark, title in zip(axes, "abcdefgh", titles, strict=False):
         panel.set_title(f"({mark}) {title}", loc="left")
 

@@ -30,7 +30,8 @@ from claimbook.experiment import Result
 from claimbook.records import validation
 
 FORMAT = 3
-SIDES = {"weights": "safetensors", "trace": "trace.parquet"}  # kind: suffix
+# The kinds of files beside the rows, by their names in the metadata: suffix.
+SIDES = {"weights": "safetensors", "trace": "trace.parquet"}
 ATTRS = b"PANDAS_ATTRS"  # where pandas keeps frame.attrs in a Parquet file
 
 Meta = dict[str, Any]  # the metadata of a member
@@ -44,6 +45,7 @@ def side_files(path: Path, meta: Meta) -> dict[str, Path]:
     ``meta``, its metadata, in their names.
     """
     kinds = [kind for kind in SIDES if kind in meta]
+    # the suffix ".parquet" alone is replaced
     return {k: path.with_suffix(f".{meta[k][:8]}.{SIDES[k]}") for k in kinds}
 
 
@@ -59,6 +61,7 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
         # threads cost more than they bring for a file of some kilobytes
         rows = file.read(use_threads=False)
         meta: Meta = json.loads(rows.schema.metadata[ATTRS])
+        # (rows, columns)
         values = np.column_stack([column.to_numpy() for column in rows.columns])
         is_whole = meta["digest"] == _digest(values, rows.column_names, meta)
         is_same = is_whole and meta["format"] == FORMAT
@@ -73,6 +76,12 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
             raise record_error(
                 side, f"is not the {kind} that {path.name} was kept with"
             )
+        if kind == "trace":
+            with _readable(side):
+                count = pq.read_metadata(side).num_rows
+            if count != meta["epochs"]:
+                problem = f"has {count} losses for {meta['epochs']} steps"
+                raise record_error(side, problem)
     return rows, meta
 
 
@@ -105,7 +114,7 @@ def file_contents(path: Path, result: Result) -> Files:
     ``path`` is where the rows are to lie. The metadata have the digests of all files.
     """
     rows = pd.DataFrame(result.rows)
-    sides = {}
+    sides = {}  # contents of the files beside the rows, by a key of SIDES
     if result.kept:
         from safetensors.torch import save
 
@@ -148,7 +157,10 @@ def put(files: Files) -> None:
 
 
 def _four_digits(losses: Sequence[float]) -> np.ndarray:
-    """Return losses rounded to 14 significant bits, for a third of the file size."""
+    """Return losses (steps,) rounded to 14 significant bits, which are four digits.
+
+    The file is a third as large so.
+    """
     mantissa, exponent = np.frexp(np.array(losses, dtype=np.float64))
     return np.ldexp(np.rint(np.ldexp(mantissa, 14)), exponent - 14)
 
@@ -158,7 +170,7 @@ def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
 
     The encodings are those that make short columns of numbers small.
     """
-    table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
+    arrow = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
     encodings = {}
     for column in rows:
         is_float = rows[column].dtype.kind == "f"
@@ -166,7 +178,7 @@ def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
     buffer = pa.BufferOutputStream()
     with pq.ParquetWriter(
         buffer,
-        table.schema,
+        arrow.schema,
         compression="zstd",
         compression_level=9,
         use_dictionary=False,
@@ -174,21 +186,21 @@ def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
         store_schema=False,
         column_encoding=encodings,
     ) as writer:
-        writer.write_table(table)
+        writer.write_table(arrow)
         writer.add_key_value_metadata({ATTRS: json.dumps(meta)})
     return bytes(buffer.getvalue())
 
 
-def _digest(values: np.ndarray, columns: list[str], meta: Meta) -> str:
+def _digest(values: np.ndarray, column_names: list[str], meta: Meta) -> str:
     """Return the SHA-256 of a member's metadata, column names and rows.
 
-    ``values`` are the rows by columns. They count as little-endian float64, with one
+    ``values`` are (rows, columns). They count as little-endian float64, with one
     bit pattern for every NaN. Of the metadata the entry "digest" is left out.
     """
     values = values.astype("<f8")
     values[np.isnan(values)] = np.nan
     settings = {name: value for name, value in meta.items() if name != "digest"}
-    header = json.dumps([settings, columns], sort_keys=True)
+    header = json.dumps([settings, column_names], sort_keys=True)
     return _sha256(header.encode() + values.tobytes())
 
 

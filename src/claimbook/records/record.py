@@ -65,7 +65,7 @@ class Record:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the members' digests, which cover all their files."""
+        """The SHA-256 of the members' digests in order, which cover all their files."""
         digests = "".join(meta["digest"] for meta in self.members.values())
         return hashlib.sha256(digests.encode()).hexdigest()
 
@@ -74,31 +74,38 @@ class Record:
         return len(self.members)
 
     def seeds(self, arm: str) -> list[int]:
-        """Return the seeds recorded for an arm, in the order of the experiment."""
+        """Return the seeds recorded for an arm, in the order of the experiment.
+
+        An arm that is not in the experiment has none.
+        """
         return [s for s in self.experiment.seeds if f"{arm}|{s}" in self.members]
 
     def series(self, arm: str, column: str) -> pd.DataFrame:
         """Return a column of one arm as a table: a row per epoch, a column per seed.
 
         Epochs at which no seed was measured are left out. A NaN counts as measured at
-        the epochs at which the training loss was NaN as well. Raises RecordError if the
-        arm has no value while other arms have some, or if no arm has the column: the
-        arm was trained before the experiment asked for it.
+        the epochs at which the training loss was NaN as well. The table of an arm that
+        is not in the record is empty. Raises RecordError if the arm has no value while
+        other arms have some, or if no arm has the column: the arm was trained before
+        the experiment asked for it.
         """
         rows = self.frame[self.frame["arm"] == arm]
+        # an empty series, in place of a column that no arm has, has no value anywhere
         is_value = self.frame.get(column, pd.Series()).notna()
-        is_elsewhere = len(rows) and is_value.any() and not is_value[rows.index].any()
-        if column not in rows or is_elsewhere:
+        has_own_value = column in rows and is_value[rows.index].any()
+        lacks_alone = len(rows) and is_value.any() and not has_own_value
+        if column not in rows or lacks_alone:
             raise self._lacks(repr(column), arm)
         by_seed = rows.pivot(index="epoch", columns="seed", values=column)
-        has_value = by_seed.notna().any(axis=1)
+        has_value = by_seed.notna().any(axis=1)  # by epoch
         nan_epochs = rows[rows["train_loss"].isna()].epoch
         if nan_epochs.empty:
             return by_seed[has_value]
-        is_measured_nan = by_seed.index.isin(nan_epochs) & self._is_due(arm, has_value)
+        is_due = self._is_due_by_epoch(arm, has_value)
+        is_measured_nan = by_seed.index.isin(nan_epochs) & is_due
         return by_seed[has_value | is_measured_nan]
 
-    def _is_due(self, arm: str, has_value: pd.Series) -> pd.Series:
+    def _is_due_by_epoch(self, arm: str, has_value: pd.Series) -> pd.Series:
         """Return, by epoch, whether the arm measures a column at that epoch.
 
         ``has_value`` says by epoch whether the column has a value there. A column with
@@ -131,7 +138,8 @@ class Record:
     def trace(self, arm: str) -> pd.DataFrame:
         """Return the training loss of one arm: a row per step, a column per seed.
 
-        Row k is the loss after k steps. Raises RecordError if no seed has a trace.
+        Row k is the loss after k steps. Seeds without a trace have no column. Raises
+        RecordError if no seed has one.
         """
         paths = {seed: self._side_file("trace", arm, seed) for seed in self.seeds(arm)}
         losses = {s: pd.read_parquet(path)["loss"] for s, path in paths.items() if path}
@@ -140,7 +148,10 @@ class Record:
         return pd.DataFrame(losses).rename_axis(index="step", columns="seed")
 
     def _side_file(self, kind: str, arm: str, seed: int) -> Path | None:
-        """Return the file of a member's "weights" or "trace"; None if it has none."""
+        """Return the file of a member's "weights" or "trace"; None if it has none.
+
+        A member that is not in the record has none either.
+        """
         name = f"{arm}|{seed}"
         meta = self.members.get(name, {})
         return member.side_files(self.paths[name], meta)[kind] if kind in meta else None
@@ -161,7 +172,8 @@ def load(experiment: Experiment, folder: Path | None = None) -> Record:
     is in no commit. Raises NoRecord if no member is recorded, and RecordError if one is
     damaged.
     """
-    tables, members, paths = [], {}, {}
+    tables = []  # of Arrow, the rows of one member each
+    members, paths = {}, {}  # by "arm|seed"
     for arm, seed, path in _recorded_files(experiment, folder):
         rows, meta = member.table(path)
         rows = rows.add_column(0, "arm", [[arm.name] * len(rows)])
@@ -190,13 +202,19 @@ def recorded(
     """
     metadata = {}
     for arm, seed, path in _recorded_files(experiment, folder):
-        meta = member.table(path)[1] if whole else member.metadata(path)
+        if whole:
+            _, meta = member.table(path)
+        else:
+            meta = member.metadata(path)
         metadata[f"{arm.name}|{seed}"] = meta
     return metadata
 
 
 def recorded_arms(experiment: Experiment, folder: Path | None = None) -> set[str]:
-    """Return the names of the arms with a recorded member, without opening a file."""
+    """Return the names of the arms with a recorded member, without opening a file.
+
+    ``folder`` is that of the records, by default the book's.
+    """
     return {arm.name for arm, *_ in _recorded_files(experiment, folder)}
 
 
@@ -204,9 +222,9 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
     """Return the members (arm, seed) to train, in the order of the experiment.
 
     A member is missing if it has no file in the folder, or one that lacks a measurement
-    that the arm asks for.
+    that the arm asks for. ``folder`` is by default that of the book's records.
     """
-    complete = set()
+    complete = set()  # of (arm name, seed)
     for arm, seed, path in _recorded_files(experiment, folder):
         last_epoch, measured = _measured_in(path)
         # a member that stopped early has nothing after its last epoch
@@ -225,8 +243,8 @@ def add(experiment: Experiment, result: Result, folder: Path | None = None) -> N
     that the result lacks, the experiment's own file is written instead.
     """
     place = folder or project.records_folder()
-    names = _member_names(experiment, result.arm, result.seed)
-    own, shared = (place / name for name in names)
+    files = _possible_files(experiment, result.arm, result.seed)
+    own, shared = (place / file for file in files)
     if own.exists() or (shared.exists() and not _covers(result, shared)):
         path = own
     else:
@@ -243,7 +261,8 @@ def _covers(result: Result, path: Path) -> bool:
     epochs = (row["epoch"] for row in result.rows)
     measured = _measured(result.arm.as_plain(), result.seed, epochs)
     columns = {column for row in result.rows for column in row}
-    return _measured_in(path)[1] <= measured and {*member.columns(path)} <= columns
+    _, measured_before = _measured_in(path)
+    return measured_before <= measured and {*member.columns(path)} <= columns
 
 
 def merge(
@@ -269,31 +288,32 @@ def merge(
     the ``experiments``, or would be taken though its code is in no commit; with
     ``uncommitted`` such members are taken too.
     """
-    known = set[str]()
+    known = set[str]()  # files of members, as `_possible_files` names them
     for experiment in experiments:
         for arm, seed in experiment.members():
-            known.update(_member_names(experiment, arm, seed))
-    done: dict[str, list[Path]] = {"added": [], "replaced": [], "kept": []}
+            known.update(_possible_files(experiment, arm, seed))
+    by_outcome: dict[str, list[Path]] = {"added": [], "replaced": [], "kept": []}
+    # by the file of the rows, relative to its folder; {} for a member that is kept
     copies: dict[Path, member.Files] = {}
     for folder in folders:
         paths = sorted(_row_files(folder))
         if not paths:
             raise RecordError(f"{folder} holds no <paper>/<key>-<seed>.parquet")
         for path in paths:
-            name = path.relative_to(folder)
+            relative = path.relative_to(folder)
             rows, meta = member.table(path)
-            if name.as_posix() not in known:
+            if relative.as_posix() not in known:
                 who = f"arm {meta['arm']['name']!r}, seed {meta['seed']}"
                 raise RecordError(f"{path} ({who}) is of no experiment of today")
-            if name in copies:
+            if relative in copies:
                 continue
             outcome = "added"
-            if (into / name).exists():
-                _, present = member.table(into / name)
+            if (into / relative).exists():
+                _, present = member.table(into / relative)
                 is_replaced = replace and present["digest"] != meta["digest"]
                 outcome = "replaced" if is_replaced else "kept"
-            done[outcome].append(name)
-            copies[name] = {}
+            by_outcome[outcome].append(relative)
+            copies[relative] = {}
             if outcome != "kept":
                 if not (uncommitted or _is_committed(meta)):
                     raise RecordError(
@@ -301,21 +321,25 @@ def merge(
                         f"{meta['commit']}: `merge --uncommitted` takes it"
                     )
                 fault = ""
-                if stems and not _is_recorded(name, meta):
+                if stems and not _is_recorded(relative, meta):
                     fault = validation.newcomer_fault(rows, meta, stems)
                 if fault:
                     raise member.record_error(path, fault)
                 for file in (path, *member.side_files(path, meta).values()):
-                    copies[name][into / file.relative_to(folder)] = file.read_bytes()
+                    target = into / file.relative_to(folder)
+                    copies[relative][target] = file.read_bytes()
     if not dry_run:
         for files in copies.values():
             member.put(files)
-    return done
+    return by_outcome
 
 
-def _is_recorded(name: Path, meta: Meta) -> bool:
-    """Return whether the book's records have a member, of older code perhaps."""
-    path = project.records_folder() / name
+def _is_recorded(relative: Path, meta: Meta) -> bool:
+    """Return whether the book's records have a member, of older code perhaps.
+
+    ``relative`` is the file of its rows, relative to the folder of the records.
+    """
+    path = project.records_folder() / relative
     return path.exists() and member.metadata(path)["digest"] == meta["digest"]
 
 
@@ -336,12 +360,12 @@ def stale(experiments: Iterable[Experiment]) -> list[Path]:
     trained anew since.
     """
     used = {path for e in experiments for *_, path in _recorded_files(e)}
-    found = project.records_folder().glob("[!.]*/*")
-    others = {path for path in found if path.suffix != ".part"} - used
+    present = project.records_folder().glob("[!.]*/*")
+    others = {path for path in present if path.suffix != ".part"} - used
     # most members have no other file, and so need not be opened
-    names = {path.name.partition(".")[0] for path in others}
+    keys_and_seeds = {path.name.partition(".")[0] for path in others}
     for path in used:
-        if path.name.partition(".")[0] in names:
+        if path.name.partition(".")[0] in keys_and_seeds:
             others.difference_update(
                 member.side_files(path, member.metadata(path)).values()
             )
@@ -372,24 +396,25 @@ def index(experiments: Iterable[Experiment]) -> str:
         for arm, seed, path in _recorded_files(experiment):
             file = f"{path.parent.name}/{path.name}"
             digest = member.metadata(path)["digest"]
-            names = experiment.name, experiment.scale, arm.name
-            rows.append([*names, seed, file, digest])
+            rows.append(
+                [experiment.name, experiment.scale, arm.name, seed, file, digest]
+            )
     return pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False)
 
 
-def plans(experiments: Iterable[Experiment]) -> str:
+def experiments_as_lines(experiments: Iterable[Experiment]) -> str:
     """Return the experiments of which a member is recorded, as lines of JSON."""
-    recorded = [e for e in experiments if any(_recorded_files(e))]
-    return "".join(json.dumps(each.as_plain()) + "\n" for each in recorded)
+    with_members = [e for e in experiments if any(_recorded_files(e))]
+    return "".join(json.dumps(each.as_plain()) + "\n" for each in with_members)
 
 
 def write_index(experiments: Sequence[Experiment]) -> None:
-    """Write `index` and `plans` into the folder of the book's records.
+    """Write `index` and `experiments_as_lines` into the folder of the book's records.
 
     Readers who run no code of the book find the records by these two files.
     """
-    tables = {INDEX: index(experiments), EXPERIMENTS: plans(experiments)}
-    for name, text in tables.items():
+    texts = {INDEX: index(experiments), EXPERIMENTS: experiments_as_lines(experiments)}
+    for name, text in texts.items():
         with project.written_whole(project.records_folder() / name) as path:
             path.write_text(text, encoding="utf-8")
 
@@ -410,14 +435,16 @@ def read_index(folder: Path) -> pd.DataFrame:
     return table
 
 
-def read_plans(folder: Path) -> dict[tuple[str, str], Meta]:
-    """Return the recorded experiments as JSON data, by name and scale, see `plans`.
+def read_experiments(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the recorded experiments as JSON data, by (name, scale).
 
-    Raises BookError, which names the file, if it is damaged.
+    `experiments_as_lines` wrote them. Raises BookError, which names the file, if it is
+    damaged.
     """
     path = folder / EXPERIMENTS
     try:
-        return {(one["name"], one["scale"]): one for one in project.read_json(path)}
+        lines = project.read_json(path)
+        return {(plain["name"], plain["scale"]): plain for plain in lines}
     except (KeyError, TypeError) as error:
         raise _table_error(path) from error
 
@@ -434,12 +461,12 @@ def _row_files(folder: Path) -> list[Path]:
     return [f for f in folder.glob("[!.]*/*.parquet") if ".trace." not in f.name]
 
 
-def _member_names(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, str]:
+def _possible_files(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, str]:
     """Return the two files that a member may have: the experiment's own, the shared.
 
-    They are relative to the folder of the records. The own file exists only if the
-    experiment trained again what others share, to measure something else; it is then
-    read in place of the shared one.
+    They have its rows, and are relative to the folder of the records. The own file
+    exists only if the experiment trained again what others share, to measure something
+    else; it is then read in place of the shared one.
     """
     paper, _, page = experiment.name.partition("/")
     stem = f"{paper}/{arm.training_key()}-{seed}"
@@ -451,7 +478,8 @@ def _recorded_files(
 ) -> Iterator[tuple[Arm, int, Path]]:
     """Yield (arm, seed, file of its rows) for every member that is recorded.
 
-    ``folder`` is that of the records, by default the book's.
+    Recorded is a member that has a file, complete or not (see `missing`). ``folder`` is
+    that of the records, by default the book's.
     """
     place = folder or project.records_folder()
     paper = experiment.name.partition("/")[0]
@@ -459,14 +487,18 @@ def _recorded_files(
     with suppress(FileNotFoundError):
         present = {f"{paper}/{file}" for file in os.listdir(place / paper)}
     for arm, seed in experiment.members():
-        for name in _member_names(experiment, arm, seed):
-            if name in present:
-                yield arm, seed, place / name
+        # the experiment's own file, or if there is none the shared one
+        for file in _possible_files(experiment, arm, seed):
+            if file in present:
+                yield arm, seed, place / file
                 break
 
 
 def _measured_in(path: Path) -> tuple[int, set[Any]]:
-    """Return the last epoch of a recorded member, and what `_measured` says of it."""
+    """Return the last epoch of a recorded member, and what `_measured` says of it.
+
+    ``path`` is the file of its rows.
+    """
     rows, meta = member.table(path)
     epochs = rows["epoch"].to_pylist()
     return meta["epochs"], _measured(meta["arm"], meta["seed"], epochs)

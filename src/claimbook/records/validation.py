@@ -19,13 +19,17 @@ from pyarrow import Table
 from claimbook import canonical, project
 from claimbook.experiment import NOT_TRAINED, Arm
 
+# Entries of the metadata: texts that are not empty,
 TEXTS = ("device", "device_name", "matmul", "torch", "python", "commit", "training_key")
-COUNTS = {"seed": 0, "epochs": 0, "format": 0, "members_together": 1}  # name: least
-AMOUNTS = ("seconds", "epochs_per_second")  # finite numbers from 0 on
-DIGESTS = ("weights", "trace", "source")  # SHA-256 of files, where there are these
+# whole numbers, with the least that each may be,
+COUNTS = {"seed": 0, "epochs": 0, "format": 0, "members_together": 1}
+# finite numbers from 0 on,
+AMOUNTS = ("seconds", "epochs_per_second")
+# and SHA-256 of files or code, where there are these.
+DIGESTS = ("weights", "trace", "source")
 DAY = r"\d{4}-\d\d-\d\d"
 SLACK = 1e-6  # by which rounding may carry a value past its bound
-FIELDS = {field.name for field in fields(Arm)}
+FIELDS = {field.name for field in fields(Arm)}  # that arms of today have
 
 
 def metadata_fault(meta: dict[str, Any]) -> str:
@@ -57,11 +61,12 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     a digest, so it is known that every value is a number.
     """
     try:
-        plan = _plan(json.dumps(meta["arm"], sort_keys=True), project.home())
+        expected = _expected(json.dumps(meta["arm"], sort_keys=True), project.home())
     except (TypeError, ValueError, KeyError, AttributeError):
         return "has an arm that is none"
-    if plan.key != meta["training_key"]:
-        return f"has an arm of another training key, {plan.key}"
+    arm = expected.arm
+    if expected.key != meta["training_key"]:
+        return f"has an arm of another training key, {expected.key}"
     try:
         epochs = rows.column("epoch").to_numpy()
     except KeyError:
@@ -69,23 +74,24 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     if "train_loss" not in rows.column_names:  # which every training measures
         return "has no column train_loss"
     end = meta["epochs"]
-    due = _last_epoch(epochs, rows, plan.arm)
+    due = _last_epoch(epochs, rows, arm)
     if end != due:
         return f"ends at epoch {end} of {due}"
     if (np.diff(epochs) <= 0).any() or epochs.max(initial=end) > end:
         return "has epochs that do not ascend to its last one"
-    if plan.is_older:  # measured at more epochs, for reasons that arms of today lack
-        epochs = epochs[np.isin(epochs, plan.logged)]
-    if not np.array_equal(epochs, plan.logged[plan.logged <= end]):
+    logged = expected.epochs
+    if expected.is_older:  # measured at more epochs, for reasons that arms today lack
+        epochs = epochs[np.isin(epochs, logged)]
+    if not np.array_equal(epochs, logged[logged <= end]):
         return "has other epochs than its arm logs"
     is_nan = np.isnan(rows.column("train_loss").to_numpy())
-    if is_nan[0] or (is_nan.any() and not plan.arm.through_nan):
+    if is_nan[0] or (is_nan.any() and not arm.through_nan):
         return "has a training loss of NaN, which ends a training"
-    if plan.arm.trace and "trace" not in meta:
+    if arm.trace and "trace" not in meta:
         return "has no trace, which its arm asks for"
-    if plan.arm.keeps_weights(meta["seed"]) and "weights" not in meta:
+    if arm.keeps_weights(meta["seed"]) and "weights" not in meta:
         return "has no weights, which its arm asks for"
-    return _bounds_fault(rows, plan.arm)
+    return _bounds_fault(rows, arm)
 
 
 def _bounds_fault(rows: Table, arm: Arm) -> str:
@@ -118,9 +124,8 @@ def newcomer_fault(
     for stem in sorted(present - stems()):
         return f"has a column that no observable makes, {stem}"
     arm = Arm.from_plain(meta["arm"])
-    rare_observables = arm.rarely[1] if arm.rarely else ()
     try:
-        asked = stems([*arm.observables, *rare_observables])
+        asked = stems([*arm.observables, *arm.rare_observables])
     except KeyError as error:
         return f"asks for an observable that there is not, {error}"
     if meta["epochs"]:  # what is measured of a step is not at epoch 0
@@ -137,33 +142,34 @@ def _stem(column: str) -> str:
     return column.partition(".")[0]
 
 
-class _Plan(NamedTuple):
+class _Expected(NamedTuple):
     """What an arm that was recorded says of the rows of its members."""
 
     arm: Arm
     key: str
-    logged: np.ndarray
+    epochs: np.ndarray  # (logged epochs,), ascending
     is_older: bool  # it has fields that arms of today lack
 
 
 @cache  # seeds and experiments share an arm, and a book has keys of its own
-def _plan(text: str, _book: Path) -> _Plan:
+def _expected(text: str, _book: Path) -> _Expected:
     """Return what the recorded arm says of its members; ``text`` is the arm as JSON.
 
     Fields that arms of today lack are left out of the arm, and count in its key.
-    ``_book`` is the folder of the book, for which the plan is cached.
+    ``_book`` is the folder of the book, for which the result is cached.
     """
     settings = json.loads(text)
     arm = Arm.from_plain({k: v for k, v in settings.items() if k in FIELDS})
     key = canonical.key({k: v for k, v in settings.items() if k not in NOT_TRAINED})
-    logged = np.array(arm.logged_epochs())
-    return _Plan(arm, key, logged, not settings.keys() <= FIELDS)
+    epochs = np.array(arm.logged_epochs())
+    return _Expected(arm, key, epochs, is_older=not settings.keys() <= FIELDS)
 
 
 def _last_epoch(epochs: np.ndarray, rows: Table, arm: Arm) -> int:
-    """Return the epoch at which a training ends that logged this.
+    """Return the epoch at which a training of an arm ends that logged these rows.
 
-    It is that of the arm, or the first one at which its ``stop`` lets it end.
+    ``epochs`` (rows,) are those of the rows. The last one is that of the arm, or the
+    first one at which its ``stop`` lets it end.
     """
     if arm.stop is None or "test_accuracy" not in rows.column_names:
         return arm.epochs

@@ -13,9 +13,10 @@ from claimbook.experiment import Arm, Spec
 from claimbook.records import Record
 from claimbook.tables.html import Html, folded, grid, joined, line, number
 
-# The cells of `_provenance_row`: the first five are shown, the others folded.
-MADE = ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
-MADE += ["Record", "Versions", "Commit", "Minutes", "Epochs/s (median)"]
+# The heads of what `_provenance_cells` returns.
+SHOWN_HEADS = ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
+FOLDED_HEADS = ["Record", "Versions", "Commit", "Minutes", "Epochs/s (median)"]
+# Entries of the metadata of which the distinct values are listed.
 DISTINCT = ("finished", "device_name", "torch", "matmul", "commit")
 STATED = {  # what settings.yaml may say of a page
     "list": list[list[str]],
@@ -61,7 +62,7 @@ def stated(page: str) -> list[list[str]]:
 
     The cells of a row are the setting's name, the paper's words ("" if it states
     nothing), where the paper has them, on some pages the value in a public code, and
-    the value that is run here.
+    the value that is run here. Raises KeyError for a page without such a list.
     """
     return list(settings_of(page)["list"])
 
@@ -90,32 +91,35 @@ def training_tables(record: Record) -> Html:
 
     The first has each setting by its name (see `settings_in_words`), with what
     settings.yaml says that the paper and its official code have, and with notes. The
-    second has the settings in which the arms differ, and the seeds of each.
+    second has the settings in which the arms differ, and the seeds of each. The record
+    has a member.
     """
-    plan = record.experiment
-    page = record.name.partition("/")[2]
-    seeds = {arm.name: record.seeds(arm.name) for arm in plan.arms}
-    untrained = [arm for arm, arm_seeds in seeds.items() if not arm_seeds]
-    seeds = {arm: arm_seeds for arm, arm_seeds in seeds.items() if arm_seeds}
+    experiment = record.experiment
+    _, _, page = record.name.partition("/")
+    seeds_by_arm = {arm.name: record.seeds(arm.name) for arm in experiment.arms}
+    untrained = [arm for arm, seeds in seeds_by_arm.items() if not seeds]
+    trained = [arm for arm, seeds in seeds_by_arm.items() if seeds]
+    # a row per setting, a column per trained arm
     settings = DataFrame(
-        {arm: settings_in_words(plan.arm(arm)) for arm in seeds}
+        {arm: settings_in_words(experiment.arm(arm)) for arm in trained}
     ).fillna("—")
-    is_shared = settings.nunique(axis=1) == 1
+    is_shared = settings.nunique(axis=1) == 1  # by setting
 
-    recorded = {seed for arm_seeds in seeds.values() for seed in arm_seeds}
-    done = [str(seed) for seed in plan.seeds if seed in recorded]
-    count = f"{len(done)}"
-    if len(done) < len(plan.seeds):
-        count += f" of {len(plan.seeds)}"
-    here = settings.iloc[:, 0].where(is_shared, "differs by arm").to_dict()
-    here |= {"seeds": f"{count}: {', '.join(done)}", "scale": record.scale}
-    if plan.reduced:
-        here["reduced"] = plan.reduced
-    settings_table = _settings_table(page, here, settings_of(record.name))
+    recorded = {seed for seeds in seeds_by_arm.values() for seed in seeds}
+    seed_names = [str(seed) for seed in experiment.seeds if seed in recorded]
+    seed_words = f"{len(seed_names)}"
+    if len(seed_names) < len(experiment.seeds):
+        seed_words += f" of {len(experiment.seeds)}"
+    seed_words += f": {', '.join(seed_names)}"
+    our_values = settings.iloc[:, 0].where(is_shared, "differs by arm").to_dict()
+    our_values |= {"seeds": seed_words, "scale": record.scale}
+    if experiment.reduced:
+        our_values["reduced"] = experiment.reduced
+    settings_table = _settings_table(page, our_values, settings_of(record.name))
 
     differing = settings[~is_shared]
     rows = [
-        [arm, *values, ", ".join(map(str, seeds[arm]))]
+        [arm, *values, ", ".join(map(str, seeds_by_arm[arm]))]
         for arm, values in differing.items()
     ]
     title = f"The {len(rows)} arms of {page} and their seeds"
@@ -132,26 +136,29 @@ def training_tables(record: Record) -> Html:
 
 
 def _settings_table(
-    page: str, here: dict[str, str], noted_settings: dict[str, dict[str, str]]
+    page: str, our_values: dict[str, str], noted_settings: dict[str, dict[str, str]]
 ) -> Html:
     """Return the settings of this book next to those of settings.yaml, folded.
 
-    ``page`` is the id of the page. ``here`` and each part of ``noted_settings``
+    ``page`` is the id of the page. ``our_values`` and each part of ``noted_settings``
     ("paper", "code", "notes") map the name of a setting to its value. Rows are the
-    settings of ``here``.
+    settings of ``our_values``.
     """
-    columns = {f"Here ({page})": here}
-    title = f"All {len(here)} settings of {page}"
+    columns = {f"Here ({page})": our_values}  # by head, values by setting
+    title = f"All {len(our_values)} settings of {page}"
     if {"paper", "code"} & noted_settings.keys():
         paper = {"scale": "paper", "reduced": "—"} | noted_settings.get("paper", {})
-        columns["Paper"] = {key: paper.get(key, "not stated") for key in here}
+        columns["Paper"] = {key: paper.get(key, "not stated") for key in our_values}
         title += ", beside the paper's"
         if "code" in noted_settings:
             title += " and the official code's"
     for head, part in (("Official code", "code"), ("Note", "notes")):
         if part in noted_settings:
             columns[head] = noted_settings[part]
-    rows = [[key, *(x.get(key, "") for x in columns.values())] for key in here]
+    rows = [
+        [key, *(values.get(key, "") for values in columns.values())]
+        for key in our_values
+    ]
     return folded(title, ["Setting", *columns], rows)
 
 
@@ -159,46 +166,59 @@ def provenance(*records: Record, references: Iterable[Mapping[str, Any]] = ()) -
     """Return which records a page reads, what made them, and which points it cites.
 
     ``references`` are the papers' own points, as `evidence.cited` returns them.
-    Versions and times of the records are folded.
+    Versions and times of the records are folded. A record has a member; without any
+    record or reference the result is empty.
     """
     citations = [line(CITED.format(**reference)) for reference in references]
-    rows = [_provenance_row(record) for record in records]
-    if not rows:
+    if not records:
         return joined(*citations, by="")
+    shown_rows, folded_rows = [], []
+    for record in records:
+        shown_cells, folded_cells = _provenance_cells(record)
+        shown_rows.append(shown_cells)
+        folded_rows.append(folded_cells)
     caption = "The records behind this page"
-    made = grid(MADE[:5], [row[:5] for row in rows], caption=caption, hidden=True)
+    main_table = grid(SHOWN_HEADS, shown_rows, caption=caption, hidden=True)
     title = "Versions, commits and times of these records"
-    details = folded(title, MADE[5:], [row[5:] for row in rows])
-    return joined(made, *citations, details, by="")
+    details = folded(title, FOLDED_HEADS, folded_rows)
+    return joined(main_table, *citations, details, by="")
 
 
-def _provenance_row(record: Record) -> list[str]:
-    """Return the cells of a record under the ten heads of ``MADE``."""
+def _provenance_cells(record: Record) -> tuple[list[str], list[str]]:
+    """Return the cells of a record under ``SHOWN_HEADS`` and ``FOLDED_HEADS``.
+
+    The record has a member.
+    """
     members = list(record.members.values())
     distinct = {key: sorted({member[key] for member in members}) for key in DISTINCT}
-    text = {key: ", ".join(map(str, values)) for key, values in distinct.items()}
-    name = f"{record.name.rpartition('/')[2]}.{record.scale}"
+    listed = {key: ", ".join(map(str, values)) for key, values in distinct.items()}
+    _, _, page = record.name.partition("/")
+    name = f"{page}.{record.scale}"
     dates = distinct["finished"]
     finished = dates[0]
     if len(dates) > 1:
         finished += f" to {dates[-1]}"
-    count = f"{len(members):,} of {len(list(record.experiment.members())):,}"
-    if uncommitted := sum(member["uncommitted"] for member in members):
-        count += "; trained by uncommitted code: "
-        count += f"{uncommitted} of {len(members)} members"
+    all_count = len(list(record.experiment.members()))
+    count_words = f"{len(members):,} of {all_count:,}"
+    if uncommitted_count := sum(member["uncommitted"] for member in members):
+        count_words += "; trained by uncommitted code: "
+        count_words += f"{uncommitted_count} of {len(members)} members"
     rates = sorted(member["epochs_per_second"] for member in members)
-    return [
+    shown_cells = [
         f"grokbook run {record.name} --scale {record.scale}",
         f"{name} ({record.digest[:12]})",
-        count,
-        text["device_name"],
+        count_words,
+        listed["device_name"],
         finished,
+    ]
+    folded_cells = [
         name,
-        f"torch {text['torch']}; {text['matmul']}",
-        text["commit"],
+        f"torch {listed['torch']}; {listed['matmul']}",
+        listed["commit"],
         f"{record.seconds / 60:,.1f}",
         f"{rates[len(rates) // 2]:,.0f}",
     ]
+    return shown_cells, folded_cells
 
 
 def settings_in_words(arm: Arm) -> dict[str, str]:
@@ -212,11 +232,11 @@ def settings_in_words(arm: Arm) -> dict[str, str]:
         settings[part] = spec.name.replace("_", " ")
         settings |= {f"{part}.{key}": _as_text(v) for key, v in spec.options.items()}
     is_full_batch = arm.batch_size is None
-    later = arm.later_loss  # (epoch, loss)
+    later = arm.later_loss
     others = {
         "gradient": "; ".join(map(_as_text, arm.wrappers)),
         "penalties": "; ".join(map(_as_text, arm.penalties)),
-        "loss from epoch": f"{later[0]:,}: {_as_text(later[1])}" if later else "",
+        "loss from epoch": f"{later.epoch:,}: {_as_text(later.loss)}" if later else "",
         "epochs (full batch)" if is_full_batch else "steps": _as_text(arm.epochs),
         "batch size": "" if is_full_batch else _as_text(arm.batch_size),
         "schedule": _as_text(arm.schedule or ("" if is_full_batch else "constant")),

@@ -44,8 +44,9 @@ def grid(
     the table already says the same.
     """
 
-    def cells(row: list[Html], tag: str, scope: str = "") -> str:
-        return "".join(f"<{tag}{scope}>{cell.html}</{tag}>" for cell in row)
+    def cells(row: list[Html], tag: str, attribute: str = "") -> str:
+        """Return the cells of a row as HTML, each in a tag with an attribute."""
+        return "".join(f"<{tag}{attribute}>{cell.html}</{tag}>" for cell in row)
 
     table = [[_as_html(cell) for cell in row] for row in (head, *rows)]
     header, *lines = table
@@ -98,7 +99,10 @@ def folded(
 
 
 def joined(*parts: Html, by: str = "\n") -> Html:
-    """Return parts one below the other, with ``by`` between their pieces of HTML."""
+    """Return parts one below the other, with ``by`` between their pieces of HTML.
+
+    Of two parts with the same type in ``beside`` the last one counts.
+    """
     html = by.join(part.html for part in parts)
     text = "\n".join(part.text for part in parts)
     return Html(html, text, {k: v for part in parts for k, v in part.beside.items()})
@@ -130,5 +134,9 @@ def is_rerun() -> bool:
 
 
 def number(value: float) -> str:
-    """Return a number as all tables show it: "34,500", "0.333333", "1e6", "1e-8"."""
+    """Return a number as all tables show it: "34,500", "0.333333", "1e6", "1e-8".
+
+    It has six digits at most.
+    """
+    # "e+06" becomes "e6", and "e-08" becomes "e-8"
     return re.sub(r"e([+-])0*", lambda match: "e" + match[1].strip("+"), f"{value:,g}")

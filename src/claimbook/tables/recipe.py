@@ -47,7 +47,7 @@ def recipe(arms: Iterable[Arm]) -> str:
             extras.setdefault(spec.name, []).append(spec)
     for specs in extras.values():
         phrase = _phrase(specs)
-        if len(specs) < len(arms):
+        if len(specs) < len(arms):  # an arm with two of a name counts twice
             phrase += " (in some)"
         phrases.append(phrase)
     length = _alternatives(f"{arm.epochs:,}" for arm in arms)
@@ -59,14 +59,15 @@ def recipe(arms: Iterable[Arm]) -> str:
 def _phrase(specs: Iterable[Spec]) -> str:
     """Return names and shown options of specs, such as "SGD, lr 0.1 / 0.2"."""
     names: list[str] = []
-    values: dict[str, list[str]] = {option: [] for option in SHOWN}
+    # the values that specs have of each option, in words and in the order of SHOWN
+    words_by_option: dict[str, list[str]] = {option: [] for option in SHOWN}
     for spec in specs:
         names.append(display_name(spec))
         for option in SHOWN.keys() & spec.options.keys():
-            values[option].append(_as_text(option, spec.options[option]))
+            words_by_option[option].append(_as_text(option, spec.options[option]))
     details = [
         SHOWN[option].format(_alternatives(words))
-        for option, words in values.items()
+        for option, words in words_by_option.items()
         if words
     ]
     details = [_ZERO.get(detail, detail) for detail in details]
@@ -80,7 +81,7 @@ def display_name(spec: Spec) -> str:
     A task that has several operations is called by its operation, such as "addition".
     """
     name, display_names = spec.name, project.part("called")
-    if f"{name} add" in display_names:
+    if f"{name} add" in display_names:  # a task with several operations
         operation = str(spec.options.get("operation", "add"))
         return display_names.get(f"{name} {operation}", operation.replace("_", " "))
     return display_names.get(name, name.replace("_", " "))

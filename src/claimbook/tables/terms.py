@@ -11,6 +11,8 @@ def terms(text: str, page: str) -> list[tuple[str, str]]:
     ``page`` is "<paper>/<id>": some terms are explained on certain pages only. If
     book/words.yaml is missing, the list is empty.
     """
+    # by term: what it ``means``, and patterns of ``where`` a text uses it, of ``pages``
+    # on which it is explained, and of a text in which it is ``known``
     entries = project.read_yaml(project.home() / "book" / "words.yaml")
     return [
         (term, entry["means"])

@@ -88,8 +88,9 @@ def _operation(operation: str | Callable) -> Callable[[Tensor, Tensor, int], Ten
     """Return the function (a, b, p) -> labels of an operation of ``modular``."""
     if callable(operation):
         return operation
+    # what is no text is refused as an unknown word is
     is_word = not isinstance(operation, str) or operation.isidentifier()
-    if is_word and operation not in ("a", "b"):
+    if is_word and operation not in ("a", "b"):  # which are formulas
         return choose("operation", operation, OPERATIONS)
     return partial(operations.labels_of, operation)
 
@@ -114,7 +115,8 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     # one whole number for each of the p, of which the table (p, bits) has the bits
     codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
     table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
-    return table[pairs].flatten(1).float()
+    of_pairs = table[pairs]  # (rows, 2, bits)
+    return of_pairs.flatten(1).float()
 
 
 def _inverses(p: int) -> Tensor:
@@ -124,7 +126,7 @@ def _inverses(p: int) -> Tensor:
     """
     if any(p % number == 0 for number in range(2, p)):
         raise BookError(f"divide takes a prime p, not {p}")
-    return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])
+    return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])  # pow of Python
 
 
 def sparse_parity(
@@ -147,8 +149,8 @@ def sparse_parity(
     check_whole("relevant", relevant, 1)
     check_whole("noise", noise, 0)
     draw_bit = partial(random.Random(data_seed).choice, (0, 1))
-    bits = relevant + noise
-    x = torch.tensor([[draw_bit() for _ in range(bits)] for _ in range(samples)])
+    bit_count = relevant + noise
+    x = torch.tensor([[draw_bit() for _ in range(bit_count)] for _ in range(samples)])
     y = x[:, :relevant].sum(1) % 2
     return random_split(x.float(), y, train_fraction)
 
@@ -185,7 +187,8 @@ def additions(
     n_train = train_count(train_fraction, pairs)
     drawn = torch.randperm(10 ** (2 * digits))[:pairs]
     a, b = drawn // 10**digits, drawn % 10**digits
-    answer = _digits(a + b, digits + 1).flip(1)
+    answer = _digits(a + b, digits + 1).flip(1)  # (rows, digits + 1)
+    # columns (rows, 1) of one symbol each
     start, plus, equals = (torch.full_like(a[:, None], SYMBOLS.index(s)) for s in "$+=")
     question = [start, _digits(a, digits), plus, _digits(b, digits), equals]
     x = torch.cat([*question, answer[:, :-1]], 1)

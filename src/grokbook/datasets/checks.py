@@ -26,7 +26,7 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
 
 
 def train_count(
-    train_fraction: float, rows: int, *, rounds_test_down: bool = False
+    train_fraction: float, row_count: int, *, rounds_test_down: bool = False
 ) -> int:
     """Return the size of the training set, a share of the rows that is rounded down.
 
@@ -39,15 +39,16 @@ def train_count(
             "train_fraction is the share of rows to train on, above 0 and below 1 as "
             f"in 0.4, not {train_fraction!r}"
         )
-    count = int(train_fraction * rows)
+    n_train = int(train_fraction * row_count)
     if rounds_test_down:
-        count = rows - int((1 - train_fraction) * rows)
-    if not 0 < count < rows:
-        lacking = "test" if count else "training"
+        n_train = row_count - int((1 - train_fraction) * row_count)
+    if not 0 < n_train < row_count:
+        lacking = "test" if n_train else "training"
         raise BookError(
-            f"train_fraction={train_fraction} of {rows:,} rows leaves no {lacking} rows"
+            f"train_fraction={train_fraction} of {row_count:,} rows leaves no "
+            f"{lacking} rows"
         )
-    return count
+    return n_train
 
 
 def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
@@ -55,6 +56,6 @@ def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
 
     ``train_count`` says how many of the rows are the training set.
     """
-    count = train_count(train_fraction, len(x))
-    train, test = torch.randperm(len(x)).tensor_split([count])
+    n_train = train_count(train_fraction, len(x))
+    train, test = torch.randperm(len(x)).tensor_split([n_train])  # indices
     return Data(x[train], y[train], x[test], y[test])

@@ -12,10 +12,11 @@ from claimbook.errors import DataError, choose
 from claimbook.project import data_folder
 
 _LINES = Path(__file__).with_name("registry.txt").read_text().splitlines()
+# name, SHA-256 and, unless the file comes out of an archive, address
 _ROWS = [line.split() for line in _LINES if not line.startswith("#")]
 REGISTRY = {name: digest for name, digest, *_ in _ROWS}
-URLS = {row[0]: row[2] for row in _ROWS if len(row) == 3}
-# Folder -> the archive that its files are published in.
+URLS = {name: address for name, _, *addresses in _ROWS for address in addresses}
+# By the folder of files that are published in an archive: the archive.
 ARCHIVES = {"cifar-10-batches-py": "cifar-10-python.tar.gz"}
 ARCHIVES |= {"cifar-100-python": "cifar-100-python.tar.gz"}
 

@@ -35,13 +35,13 @@ def permutations(
     group = torch.tensor([*all_orders(range(degree))])  # (degree!, degree), sorted
     elements = torch.arange(len(group))
     x = torch.cartesian_prod(elements, elements)
-    a, b = group[x[:, 0]], group[x[:, 1]]
+    a, b = group[x[:, 0]], group[x[:, 1]]  # (pairs, degree), as the product is
     product = a.gather(1, b)
     if operation == "conjugate":
         product = product.gather(1, a.argsort(1))  # argsort is the inverse
     # the numbers that the digits make are sorted as the permutations are
     place_values = degree ** torch.arange(degree - 1, -1, -1)
-    codes = (group * place_values).sum(1)
+    codes = (group * place_values).sum(1)  # (degree!,)
     y = torch.searchsorted(codes, (product * place_values).sum(1))
     if equals:
         x = F.pad(x, (0, 1), value=len(group))

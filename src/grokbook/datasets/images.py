@@ -36,7 +36,7 @@ def mnist(*, train_samples: int = 60_000) -> Data:
     """
 
     def read(name: str, header: int) -> Tensor:
-        """Return the bytes of a file after its header."""
+        """Return the bytes (n,) of a file after its header, of so many bytes."""
         raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz"))
         return torch.frombuffer(bytearray(raw), dtype=torch.uint8)[header:]
 
@@ -52,7 +52,8 @@ def mnist(*, train_samples: int = 60_000) -> Data:
 def cifar10(*, batches: int = 5, **options: Any) -> Data:
     """Return CIFAR-10 with pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
-    ``batches`` is the number of files, of 10,000 training images each, that are read.
+    ``batches`` is the number of files, of 10,000 training images each, that are read,
+    from 1 to 5.
     ``options`` are ``normalised``, whether pixels are standardised by mean and standard
     deviation of each channel over the training images read; ``train_samples``, how many
     of these images are drawn; and ``test_samples``, how many of the test images, from
@@ -82,13 +83,12 @@ def _cifar(
     ``label_key`` is the entry of a file with its labels. The other arguments are the
     options that ``cifar10`` explains; None takes all images.
     """
-    batches = [Arrays(BytesIO(fetch(name)), encoding="bytes").load() for name in files]
-    pixels = [
-        torch.tensor(batch[b"data"]).view(-1, 3, 32, 32) / 255 for batch in batches
+    contents = [Arrays(BytesIO(fetch(file)), encoding="bytes").load() for file in files]
+    *x_train, x_test = [
+        torch.tensor(content[b"data"]).view(-1, 3, 32, 32) / 255 for content in contents
     ]
-    x, x_test = torch.cat(pixels[:-1]), pixels[-1]
-    *y_train, y_test = [torch.tensor(batch[label_key]) for batch in batches]
-    y = torch.cat(y_train)
+    *y_train, y_test = [torch.tensor(content[label_key]) for content in contents]
+    x, y = torch.cat(x_train), torch.cat(y_train)
     if normalised:
         axes = (0, 2, 3)  # all but the channels
         mean, deviation = x.mean(axes, keepdim=True), x.std(axes, keepdim=True)
@@ -113,7 +113,10 @@ class Arrays(pickle.Unpickler):
 
 
 def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
-    """Return up to ``samples`` rows of x and y in random order, each once."""
+    """Return up to ``samples`` rows of x and y in random order, each once.
+
+    They are drawn from torch's global generator.
+    """
     check_whole("train_samples", samples, 1)
     chosen = torch.randperm(len(x))[:samples]
     return x[chosen], y[chosen]
@@ -134,6 +137,7 @@ class Images:
         return len(self.files)
 
     def __getitem__(self, rows: Tensor) -> Tensor:
+        """Read the images of some indices (rows,); raises RuntimeError for none."""
         return torch.stack([self._read(self.files[row]) for row in rows.tolist()])
 
     @needing_extra()
@@ -181,19 +185,22 @@ def crop_flip(
     ``images`` are (batch, channels, h, w). They are first padded with ``padding`` zeros
     on each side, and each crop is mirrored with a probability of 1/2. ``random=False``,
     for evaluation, takes the square in the middle of the unpadded image instead and
-    mirrors none.
+    mirrors none. A ``size`` above that of the padded images raises RuntimeError; above
+    that of the images, ``random=False`` gives squares of another size.
     """
-    batch = len(images)
+    batch_size = len(images)
     if not random:
         top, left = ((side - size) // 2 for side in images.shape[-2:])
         return images[..., top : top + size, left : left + size]
     images = F.pad(images, (padding,) * 4)
     height, width = images.shape[-2:]
     offsets = torch.arange(size)
-    rows = torch.randint(height - size + 1, (batch, 1)) + offsets
-    columns = torch.where(torch.rand(batch, 1) < 0.5, offsets, offsets.flip(0))
-    columns = torch.randint(width - size + 1, (batch, 1)) + columns
-    image_index = torch.arange(batch)[:, None, None]
-    # advanced indices around a slice put the channels last
+    # (batch, size) indices of pixels, those of columns from right to left in a mirror
+    rows = torch.randint(height - size + 1, (batch_size, 1)) + offsets
+    is_kept = torch.rand(batch_size, 1) < 0.5
+    column_offsets = torch.where(is_kept, offsets, offsets.flip(0))
+    columns = torch.randint(width - size + 1, (batch_size, 1)) + column_offsets
+    image_index = torch.arange(batch_size)[:, None, None]
+    # advanced indices around a slice put the channels last: (batch, size, size, 3)
     crops = images[image_index, :, rows[:, :, None], columns[:, None, :]]
     return crops.permute(0, 3, 1, 2).contiguous()

@@ -57,8 +57,8 @@ def _rows(path: str, sha256: str) -> list[tuple[str, str, str]]:
         raise DataError(f"the table {path} cannot be read ({reason})") from error
     digest = hashlib.sha256(content).hexdigest()
     if digest != sha256:
-        found = f"and not {sha256!r}" if sha256 else "which the task has to name"
-        raise DataError(f"the SHA-256 of {path} is {digest}, {found}")
+        remark = f"and not {sha256!r}" if sha256 else "which the task has to name"
+        raise DataError(f"the SHA-256 of {path} is {digest}, {remark}")
     try:
         lines = [*csv.reader(content.decode("utf-8-sig").splitlines(), strict=True)]
     except (UnicodeDecodeError, csv.Error) as error:

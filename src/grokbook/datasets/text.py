@@ -39,7 +39,8 @@ def text(name: str) -> str:
 def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
     """Return a function from text to GPT-2's tokens below ``vocabulary``.
 
-    The end-of-text mark, GPT-2's last token, is never among them.
+    The end-of-text mark, GPT-2's last token, is never among them. A text cannot be
+    encoded with fewer than 256 tokens, the single bytes.
     """
     import tiktoken
 
@@ -84,7 +85,7 @@ def wikitext(
     (2026): enough to memorise, too little to learn a language from. Nine tenths of its
     lines are the training text. Raises DataError if the corpus is missing.
     """
-    tensors: list[Tensor] = []
+    tensors: list[Tensor] = []  # x_train, y_train, x_test, y_test
     for split, limit in (("train", train_blocks), ("test", test_blocks)):
         lines = _lines(corpus, split)
         tokens = [torch.tensor(encoder(vocabulary)(line)).long() for line in lines]
@@ -145,8 +146,9 @@ def characters(
     None.
     """
     content = text(corpus)
-    index = {character: k for k, character in enumerate(sorted(set(content)))}
-    tokens = torch.tensor([index[character] for character in content])
+    token_of = {character: k for k, character in enumerate(sorted(set(content)))}
+    tokens = torch.tensor([token_of[character] for character in content])
     train, test = tokens.tensor_split([int(len(tokens) * TRAIN_SHARE)])
-    x, y = blocks(train, block, train_blocks), blocks(test, block, test_blocks)
-    return Data(*x, *y)
+    x_train, y_train = blocks(train, block, train_blocks)
+    x_test, y_test = blocks(test, block, test_blocks)
+    return Data(x_train, y_train, x_test, y_test)

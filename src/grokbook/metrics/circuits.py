@@ -31,7 +31,7 @@ def fourier_concentration(
     amplitude = torch.fft.rfft(embedding[:p].double(), dim=0).abs()  # (modes, d)
     if skip_constant:
         amplitude = amplitude[1:]
-    mean = amplitude.mean(dim=1, keepdim=True)
+    mean = amplitude.mean(dim=1, keepdim=True)  # mu, (modes, 1)
     within = (amplitude - mean).square().mean()
     return mean.var(correction=0) / (within + 1e-8)
 
@@ -50,7 +50,7 @@ def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
         raise ValueError(f"weights are (batch, heads, queries, keys), not {shape}")
     weights = weights.double()
     if head_average:
-        weights = weights.mean(dim=1)
+        weights = weights.mean(dim=1)  # (batch, queries, keys)
     return torch.special.entr(weights).sum(dim=-1).mean()
 
 
@@ -80,16 +80,16 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
     function does not work under vmap. Raises ValueError if p is even or below 3, or if
     a pair is missing.
     """
-    index = pairs[:, 0] * p + pairs[:, 1]
+    index = pairs[:, 0] * p + pairs[:, 1]  # (pairs,), the row of (a, b) in the table
     all_indices = torch.arange(p * p).to(pairs)
     if p < 3 or p % 2 == 0 or not torch.equal(index.sort().values, all_indices):
         raise ValueError(f"waves are of all pairs (a, b) once and an odd p, not of {p}")
     table = activations.new_zeros(activations.shape, dtype=torch.float64)
     table[index] = activations.double()
-    modes = torch.fft.fft2(table.view(p, p, -1), dim=(0, 1)) / p**2
-    energy = modes.abs().square()
-    energy[0, 0] = 0
-    variance = energy.sum(dim=(0, 1))
+    modes = torch.fft.fft2(table.view(p, p, -1), dim=(0, 1)) / p**2  # F
+    energy = modes.abs().square()  # (p, p, neurons)
+    energy[0, 0] = 0  # the constant mode is no variance
+    variance = energy.sum(dim=(0, 1))  # (neurons,)
     # rounding leaves a constant neuron a variance of about 1e-32 of its square
     is_dead = variance <= 1e-24 * table.square().mean(dim=0)
     k = torch.arange(1, (p + 1) // 2, device=index.device)
@@ -98,7 +98,7 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
         """Return a part (frequencies, neurons) over the variance, transposed."""
         return torch.where(is_dead, 0.0, part / torch.where(is_dead, 1.0, variance)).T
 
-    sum_modes = modes[k, k]  # those of a + b
+    sum_modes = modes[k, k]  # those of a + b, (frequencies, neurons)
     larger = torch.maximum(sum_modes.real.abs(), sum_modes.imag.abs()).square()
     return Waves(
         product=share(2 * (energy[k, k] + energy[k, -k])),

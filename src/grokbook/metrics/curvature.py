@@ -21,7 +21,7 @@ def largest_eigenvalue(
     params: Params,
     *,
     preconditioner: Params | None = None,
-    products: int = 50,
+    most_products: int = 50,
     tolerance: float = 1e-3,
 ) -> Tensor:
     """Return the most positive eigenvalue of A = H, or of A = P^(-1/2) H P^(-1/2).
@@ -36,24 +36,25 @@ def largest_eigenvalue(
         A q_k = b_(k-1) q_(k-1) + a_k q_k + b_k q_(k+1) with orthonormal q:
 
     the eigenvalues of the tridiagonal matrix of a and b approach those of A from
-    inside. It begins at one random vector, makes at most ``products``, at least one,
-    products with A, and stops once an eigenvalue of A lies within ``tolerance`` *
+    inside. It begins at one random vector, makes at most ``most_products``, at least
+    one, products with A, and stops once an eigenvalue of A lies within ``tolerance`` *
     |value| of the value, for almost every start the largest one. If the products do not
     suffice, the value is a lower bound. It is NaN if H is not finite or P not positive.
-    Memory is that of ``products`` + 1 vectors as long as all parameters.
+    Memory is that of ``most_products`` + 1 vectors as long as all parameters.
     """
-    scale: float | Tensor = 1.0
+    scale: float | Tensor = 1.0  # P^(-1/2)
     if preconditioner is not None:
         scale = _flat(preconditioner[name] for name in params).rsqrt()
     hessian_product, point = _hessian(objective, params)
-    products = min(products, len(point))
+    product_count = min(most_products, len(point))
     # on the CPU, so that every device has the same draws
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(len(point), generator=generator, dtype=point.dtype).to(point)
-    basis = start.new_zeros(products + 1, len(start))  # the rows are q
+    basis = start.new_zeros(product_count + 1, len(start))  # the rows are q
     basis[0] = start / start.norm()
-    tridiagonal = start.new_zeros(products + 1, products + 1)
-    for k in range(products):
+    # a on the diagonal, b beside it
+    tridiagonal = start.new_zeros(product_count + 1, product_count + 1)
+    for k in range(product_count):
         image = scale * hessian_product(scale * basis[k])
         tridiagonal[k, k] = image @ basis[k]
         # against the whole basis and twice: rounding brings earlier directions back
@@ -70,8 +71,8 @@ def largest_eigenvalue(
     return eigenvalues[-1]
 
 
-def probe_values(objective: Objective, params: Params, *, probes: int) -> Tensor:
-    """Return z^T H z (probes,) for ``probes`` vectors z of random signs.
+def probe_values(objective: Objective, params: Params, *, probe_count: int) -> Tensor:
+    """Return z^T H z (probes,) for ``probe_count`` vectors z of random signs.
 
     H is the Hessian of the objective at ``params``. The expectation of a value is the
     trace of H (Hutchinson 1990). The signs are the same in every call.
@@ -80,7 +81,7 @@ def probe_values(objective: Objective, params: Params, *, probes: int) -> Tensor
     # on the CPU, so that every device has the same draws
     generator = torch.Generator().manual_seed(0)
     values = []
-    for _ in range(probes):
+    for _ in range(probe_count):
         z = 2.0 * torch.randint(2, point.shape, generator=generator).to(point) - 1
         values.append(z @ hessian_product(z))
     return torch.stack(values)
@@ -89,7 +90,7 @@ def probe_values(objective: Objective, params: Params, *, probes: int) -> Tensor
 def _hessian(
     objective: Objective, params: Params
 ) -> tuple[Callable[[Tensor], Tensor], Tensor]:
-    """Return the function v -> H v and the point at which H is taken.
+    """Return the function v -> H v, and ``params``, the point at which H is taken.
 
     Both v and the point are vectors of all parameters, flattened and concatenated.
     """
@@ -100,6 +101,7 @@ def _hessian(
         gradient = _flat(torch.autograd.grad(value, inputs, create_graph=True))
 
     def product(vector: Tensor) -> Tensor:
+        # the derivative of g . v with v constant
         return _flat(torch.autograd.grad(gradient, inputs, vector, retain_graph=True))
 
     return product, _flat(params.values())
@@ -118,7 +120,7 @@ class ExactTrace(NamedTuple):
 
 
 def relu_trace(
-    inputs: Tensor,
+    squared_lengths: Tensor,
     weights: Sequence[Tensor],
     hidden: Sequence[Tensor],
     logits: Tensor,
@@ -137,30 +139,34 @@ def relu_trace(
     in place of the inner trace (Tiwari et al. 2026, proposition 4.3). No second
     derivative is computed. The result is in float64.
 
-    ``inputs`` (rows,) are the squared lengths of the network's inputs. ``weights`` are
-    those (outputs, inputs) of all layers but the first, and ``hidden`` the inputs
-    (rows, width) of these layers, after the ReLU. ``logits`` are (rows, classes) and
+    ``squared_lengths`` (rows,) are those of the network's inputs. ``weights`` are those
+    (outputs, inputs) of all layers but the first, and ``hidden`` the inputs (rows,
+    width) of these layers, after the ReLU. ``logits`` are (rows, classes) and
     ``labels`` (rows,); ``bias`` says whether all layers have one.
     """
-    squares = [inputs, *(a.double().square().sum(dim=-1) for a in hidden)]
+    # |a_l|^2 of each layer, (rows,)
+    squares = [squared_lengths, *(a.double().square().sum(dim=-1) for a in hidden)]
     # a bias is the weight of an input of 1
     squares = [s.double() + (1 if bias else 0) for s in squares]
     weights64 = [w.double() for w in weights]
     totals = logits.new_zeros(2, dtype=torch.float64)  # Hessian, Fisher
     identity = torch.eye(logits.shape[-1], dtype=torch.float64, device=logits.device)
-    for rows in torch.arange(len(logits), device=logits.device).split(ROWS):
-        p = logits[rows].double().softmax(dim=-1)[:, None]  # (rows, 1, classes)
-        # (rows, classes, width) of the logits minus the label's: all differences are
-        # then as small as 1 - p
-        jacobian = identity - identity[labels[rows]][:, None]
-        for layer in range(len(hidden), -1, -1):
-            mean = (p @ jacobian)[:, 0]  # over the softmax, (p - y)^T B_l
-            fisher = mean.square().sum(dim=-1)
+    # ``part`` has the indices of up to ROWS rows
+    for part in torch.arange(len(logits), device=logits.device).split(ROWS):
+        p = logits[part].double().softmax(dim=-1)[:, None]  # (rows, 1, classes)
+        # B_l (rows, classes, width) of the logits minus the label's: all differences
+        # are then as small as 1 - p
+        jacobian = identity - identity[labels[part]][:, None]
+        for layer in range(len(hidden), -1, -1):  # from the last one to the first
+            # over the softmax, (p - y)^T B_l, (rows, width)
+            mean = (p @ jacobian)[:, 0]
+            fisher = mean.square().sum(dim=-1)  # (rows,), and so is the variance
             variance = (p @ jacobian.square())[:, 0].sum(dim=-1) - fisher
             totals += torch.stack(
-                [squares[layer][rows] @ x for x in (variance, fisher)]
+                [squares[layer][part] @ x for x in (variance, fisher)]
             )
             if layer > 0:
-                is_active = (hidden[layer - 1][rows] > 0)[:, None]
+                is_active = (hidden[layer - 1][part] > 0)[:, None]
                 jacobian = jacobian @ weights64[layer - 1] * is_active
-    return ExactTrace(*(totals / len(logits)))
+    hessian, fisher = totals / len(logits)
+    return ExactTrace(hessian, fisher)

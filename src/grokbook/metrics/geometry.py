@@ -40,32 +40,38 @@ def neural_collapse(features: Tensor, labels: Tensor, head: Tensor) -> NeuralCol
     label_column(features, labels)  # refuses those that are not one for each row
     (features,), (head,) = near_one([features]), near_one([head])
     classes = torch.arange(len(head), device=labels.device)
-    one_hot = (labels[:, None] == classes).double()
-    counts = one_hot.sum(dim=0)
+    one_hot = (labels[:, None] == classes).double()  # (rows, classes)
+    counts = one_hot.sum(dim=0)  # of the rows of each class
     has_samples = (counts > 0).double()  # (classes,) of 0 and 1, which works under vmap
     class_count = has_samples.sum()
 
     def centred(rows: Tensor) -> Tensor:
-        """Subtract the mean of the classes with samples; other rows become 0."""
+        """Return rows (classes, width) less the mean of the classes with samples.
+
+        The rows of the other classes become 0.
+        """
         mean = (has_samples @ rows) / class_count
         return has_samples[:, None] * (rows - mean)
 
-    means = (one_hot.T @ features) / counts.clamp(min=1)[:, None]
-    within = (features - one_hot @ means).square().sum(dim=1).mean()
-    class_means, weights = centred(means), centred(head)
-    lengths = class_means.norm(dim=1)
+    raw_means = (one_hot.T @ features) / counts.clamp(min=1)[:, None]  # mu_k
+    within = (features - one_hot @ raw_means).square().sum(dim=1).mean()
+    centred_means, centred_head = centred(raw_means), centred(head)  # (classes, width)
+    lengths = centred_means.norm(dim=1)
     mean_length = lengths.sum() / class_count
     variance = (has_samples * (lengths - mean_length).square()).sum() / class_count
 
-    products = class_means @ class_means.T
+    products = centred_means @ centred_means.T  # (classes, classes), as cosines are
     cosines = ratio(products, lengths[:, None] * lengths)
     is_pair = has_samples[:, None] * has_samples * (classes[:, None] != classes)
     errors = is_pair * (cosines + 1 / (class_count - 1)).abs()
 
-    directions = [ratio(m, m.norm().expand_as(m)) for m in (weights, class_means)]
+    head_direction, means_direction = (
+        ratio(matrix, matrix.norm().expand_as(matrix))
+        for matrix in (centred_head, centred_means)
+    )
     return NeuralCollapse(
-        ratio(within, lengths.square().sum() / class_count),
-        ratio(variance.sqrt(), mean_length),
-        ratio(errors.sum(), is_pair.sum()),
-        (directions[0] - directions[1]).norm(),
+        within_over_between=ratio(within, lengths.square().sum() / class_count),
+        spread_of_lengths=ratio(variance.sqrt(), mean_length),
+        angle_error=ratio(errors.sum(), is_pair.sum()),
+        duality_error=(head_direction - means_direction).norm(),
     )

@@ -101,10 +101,10 @@ def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
 def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the mean over rows of the sum over classes of the loss's gradient.
 
-    The gradient is that by the logits. Without rounding the sum is 0. The gradient is
-    taken in float32 by autograd, whose exponential is not rounded as ``exp`` is. In a
-    collapsed row the sum is the residual mass; shortly before the collapse it may have
-    either sign.
+    The gradient of a row is that of its own loss by its logits. Without rounding the
+    sum is 0. The gradient is taken in float32 by autograd, whose exponential is not
+    rounded as ``exp`` is. In a collapsed row the sum is the residual mass; shortly
+    before the collapse it may have either sign.
     """
 
     def loss(logits: Tensor) -> Tensor:
@@ -122,6 +122,7 @@ def feature_alignment(features: Tensor) -> Tensor:
     """
     (features,) = near_one([features])
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
-    mean = features.mean(dim=0)
-    directions = ratio(features, lengths).mean(dim=0)
-    return ratio(directions @ mean, torch.linalg.vector_norm(mean))
+    mean = features.mean(dim=0)  # (width,)
+    mean_direction = ratio(features, lengths).mean(dim=0)
+    # the mean of the cosines is the product of the mean direction and that of the mean
+    return ratio(mean_direction @ mean, torch.linalg.vector_norm(mean))

@@ -19,12 +19,14 @@ def fourier_spectrum(weight: Tensor) -> Tensor:
     the weight. This is the spectrum of figure 12 of Prieto et al. (2025).
     """
     n = len(weight)
+    # (n // 2 + 1, entries)
     modes = torch.fft.rfft(weight.double().reshape(n, -1), dim=0, norm="ortho")
     # all modes but the constant and n/2 stand for their mirror images as well
     is_single = 2 * torch.arange(len(modes), device=weight.device) % n == 0
-    norms = torch.linalg.vector_norm(torch.view_as_real(modes), dim=1)  # cos, sin
+    # (modes, 2), of cos and sin
+    norms = torch.linalg.vector_norm(torch.view_as_real(modes), dim=1)
     norms = norms * torch.where(is_single, 1.0, 2.0).double().sqrt()[:, None]
-    components = norms.flatten()
+    components = norms.flatten()  # cos 0, sin 0, cos 1, sin 1, ...
     # sin 0 is 0 everywhere, as is sin n/2 for even n
     return torch.cat([components[:1], components[2:]])[:n]
 
@@ -120,10 +122,11 @@ def power_law_exponent(values: Tensor) -> Tensor:
     # (x_min, x): the upper triangle holds the tail, below it every log is 0
     logs = (x / x[:-1, None]).clamp(1, torch.finfo(x.dtype).max).log()
     counts = counts.double()
-    below = counts.cumsum(0) - counts
-    size = (counts.sum() - below)[:-1, None]
-    alpha = 1 + size / (logs @ counts[:, None])
-    share = (below - below[:-1, None]).clamp(min=0) / size
+    below = counts.cumsum(0) - counts  # (x,), how many values are smaller
+    tail_size = (counts.sum() - below)[:-1, None]  # m, (x_min, 1), and so is alpha
+    alpha = 1 + tail_size / (logs @ counts[:, None])
+    # S and what alpha says of it, (x_min, x); before the tail both are 0
+    share_below = (below - below[:-1, None]).clamp(min=0) / tail_size
     fitted = -torch.expm1((1 - alpha) * logs)
-    distance = (fitted - share).abs().amax(dim=1).nan_to_num(torch.inf)
+    distance = (fitted - share_below).abs().amax(dim=1).nan_to_num(torch.inf)
     return alpha[distance.argmin(), 0]

@@ -50,11 +50,11 @@ def ratio(part: Tensor, whole: Tensor) -> Tensor:
 def median(values: Tensor) -> Tensor:
     """Return the median of one or more values, NaN if one of them is; of two the lower.
 
-    It equals torch's, which warns on CUDA.
+    It is in the dtype of the values. It equals torch's, which warns on CUDA.
     """
     ordered = values.flatten().sort().values  # a NaN comes last
-    last = ordered[-1]
-    return torch.where(last.isnan(), last, ordered[(len(ordered) - 1) // 2])
+    largest = ordered[-1]
+    return torch.where(largest.isnan(), largest, ordered[(len(ordered) - 1) // 2])
 
 
 def near_one(tensors: Iterable[Tensor]) -> list[Tensor]:
@@ -65,9 +65,9 @@ def near_one(tensors: Iterable[Tensor]) -> list[Tensor]:
     rounds nothing.
     """
     wide = [tensor.double() for tensor in tensors]
-    # the 0 is the largest entry where there is none
-    sizes = [F.pad(tensor.abs().flatten(), (0, 1)).amax() for tensor in wide]
-    largest = torch.stack(sizes).amax()
+    # of each tensor; the 0 is the largest entry where there is none
+    maxima = [F.pad(tensor.abs().flatten(), (0, 1)).amax() for tensor in wide]
+    largest = torch.stack(maxima).amax()
     exponent = torch.frexp(largest).exponent.double()
     # beyond 2^1000 the power itself is not a number, as of a largest entry of 1e-310
     return [tensor * torch.exp2(-exponent.clamp(-1000, 1000)) for tensor in wide]
@@ -118,6 +118,7 @@ def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Te
 def _inner(left: list[Tensor], right: list[Tensor]) -> Tensor:
     """Return the inner product of two lists of tensors, each taken as one vector."""
     pairs = zip(left, right, strict=True)
+    # one product for each pair
     first, *rest = (a.double().flatten() @ b.double().flatten() for a, b in pairs)
     return sum(rest, first)
 
@@ -137,7 +138,7 @@ def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
         return dict.fromkeys(("mean", "summed", "masked"), h.sum().double() * math.nan)
     is_masked = g.double().square().sum(dim=-1) <= MASK
     (h,), (g,) = near_one([h]), near_one([g])
-    squared_products = (h * g).sum(dim=-1).square()
+    squared_products = (h * g).sum(dim=-1).square()  # (rows,), as all that follow
     h_squares, g_squares = h.square().sum(dim=-1), g.square().sum(dim=-1)
     radial = ratio(squared_products, h_squares)  # |g_rad|^2 of each row
     energies = ratio(h.shape[-1] * radial, g_squares)

@@ -87,8 +87,10 @@ class ResNet18(nn.Module):
     ):
         super().__init__()
         self.places = ("features",)
-        size, stride = choose("stem", stem, STEMS)
-        self.stem = _conv(3, width, size=size, stride=stride, bias=norm is None)
+        stem_size, stem_stride = choose("stem", stem, STEMS)
+        self.stem = _conv(
+            3, width, size=stem_size, stride=stem_stride, bias=norm is None
+        )
         self.norm = _norm(norm, width)
         is_large = stem == "imagenet"
         self.pool = nn.MaxPool2d(3, stride=2, padding=1) if is_large else nn.Identity()
@@ -110,7 +112,7 @@ class ResNet18(nn.Module):
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         """Return logits (batch, classes) of images x (batch, 3, h, w)."""
         x = self.pool(F.relu(self.norm(self.stem(x))))
-        features = self.blocks(x).mean((-2, -1))
+        features = self.blocks(x).mean((-2, -1))  # over all pixels
         return self.head((tap or untouched)("features", features))
 
 
@@ -149,5 +151,5 @@ class VGG11(nn.Module):
             x = F.relu(norm(conv(x)))
             if index in VGG11_POOLS:
                 x = F.max_pool2d(x, 2)
-        features = self.head_norm(x.flatten(1))
+        features = self.head_norm(x.flatten(1))  # of one pixel, 32 / 2^5
         return self.head((tap or untouched)("features", features))

@@ -43,10 +43,12 @@ class _OneDNNLinear(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, _output):
-        ctx.save_for_backward(*inputs[:2])
+        x, weight, _ = inputs
+        ctx.save_for_backward(x, weight)
 
     @staticmethod
     def backward(ctx, grad):
+        # dx = g W, dW = g^T x and db = the sum of g over rows, of g (..., out)
         x, weight = ctx.saved_tensors
         need_x, need_weight, need_bias = ctx.needs_input_grad
         product = _OneDNNLinear.apply if torch.is_grad_enabled() else _by_onednn
@@ -62,7 +64,8 @@ class _OneDNNLinear(torch.autograd.Function):
                 grad_weight = product(x_rows.T, grad_rows.T, None).T
             else:
                 grad_weight = product(grad_rows.T, x_rows.T, None)
-        return grad_x, grad_weight, grad_rows.sum(0) if need_bias else None
+        grad_bias = grad_rows.sum(0) if need_bias else None
+        return grad_x, grad_weight, grad_bias
 
     @staticmethod
     def vmap(_info, in_dims, x, weight, bias):
@@ -102,16 +105,19 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, _output):
-        ctx.save_for_backward(inputs[1])
-        ctx.rows = inputs[0].shape[0]
+        table, index = inputs
+        ctx.save_for_backward(index)
+        ctx.row_count = table.shape[0]
 
     @staticmethod
     def backward(ctx, grad):
+        # row r of the table's gradient is the sum of grad[n] over n with index[n] = r
         (index,) = ctx.saved_tensors
-        if losses.on_gpu(grad) and ctx.rows <= _ONE_HOT_ROWS:
-            one_hot = index[:, None] == torch.arange(ctx.rows, device=index.device)
+        if losses.on_gpu(grad) and ctx.row_count <= _ONE_HOT_ROWS:
+            every_row = torch.arange(ctx.row_count, device=index.device)
+            one_hot = index[:, None] == every_row  # (n, rows)
             return one_hot.to(grad.dtype).T @ grad, None
-        zeros = grad.new_zeros(ctx.rows, grad.shape[-1])
+        zeros = grad.new_zeros(ctx.row_count, grad.shape[-1])
         # index_put sorts; under vmap index_add would take the members one by one
         if losses.on_gpu(grad):
             return zeros.index_put((index,), grad, accumulate=True), None
@@ -154,8 +160,9 @@ class _GatherSum(_Gather):
 
     @staticmethod
     def backward(ctx, grad):
+        # index (n, terms): the row of each term gets grad (n, width)
         (index,) = ctx.saved_tensors
-        grad_table = grad.new_zeros(ctx.rows, grad.shape[-1])
+        grad_table = grad.new_zeros(ctx.row_count, grad.shape[-1])
         for column in index.unbind(1):
             grad_table = grad_table.index_add(0, column, grad)
         return grad_table, None
@@ -167,8 +174,9 @@ class _GatherSum(_Gather):
 
 def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
     """Return ``gather_sum`` term by term, for a stack, a GPU and any dtype."""
-    first, *others = (gather(table, column) for column in index.unbind(1))
-    return sum(others, first)
+    # each (n, width)
+    first_term, *others = (gather(table, column) for column in index.unbind(1))
+    return sum(others, first_term)
 
 
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
@@ -193,18 +201,21 @@ def last_position(model: Any, tokens: Tensor) -> Tensor:
     and token alone, so if the layout allows it that block works on a table of all such
     pairs.
     """
-    last = tokens.shape[-1] - 1
+    position_count = tokens.shape[-1]
+    last_index = position_count - 1
     first_block, *later_blocks = model.blocks
     if _takes_tables(model.layout):
-        table = model.embedding.expand(last + 1, -1, -1)
+        # (positions, vocabulary, width)
+        table = model.embedding.expand(position_count, -1, -1)
         if model.position is not None:
-            table = table + model.position[: last + 1, None]
-        x = _block_on_table(first_block, table, tokens, 0 if later_blocks else last)
+            table = table + model.position[:position_count, None]
+        first_position = 0 if later_blocks else last_index
+        x = _block_on_table(first_block, table, tokens, first_position)
     else:
         x = model.embed(tokens)
         later_blocks = model.blocks
     for block in later_blocks:
-        x = block(x, last if block is model.blocks[-1] else 0)
+        x = block(x, last_index if block is model.blocks[-1] else 0)
     return x[:, -1]
 
 
@@ -219,18 +230,21 @@ def _takes_tables(layout: Any) -> bool:
     return is_plain and is_small and not (layout.dropout and is_masked)
 
 
-def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Tensor:
-    """Return the output of a first block at positions ``first`` and later.
+def _block_on_table(
+    block: Any, table: Tensor, tokens: Tensor, first_position: int
+) -> Tensor:
+    """Return the output of a first block at ``first_position`` and later ones.
 
     ``table`` (positions, vocabulary, width) holds the input of the block for every
     position and token; ``tokens`` are (batch, positions). The result is (batch,
-    positions - first, width).
+    positions - first_position, width).
     """
     attention = block.attention
-    positions = len(table)
+    position_count = len(table)
     table_qk, table_v = block.norm("query_key", table), block.norm("value", table)
     heads = (attention.heads, -1)  # the last dimension becomes (heads, head width)
-    queries = attention.query(table_qk[first:]).unflatten(-1, heads)
+    # (positions, vocabulary, heads, head width), of queries those that are asked for
+    queries = attention.query(table_qk[first_position:]).unflatten(-1, heads)
     keys = attention.key(table_qk).unflatten(-1, heads)
     values = [  # for each position (batch, heads, head width)
         gather(rows, column).unflatten(-1, heads)
@@ -238,9 +252,9 @@ def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Te
     ]
     score = _scores_by_pair(queries, keys, tokens)
     means = []  # of the values, weighted by attention, for each query
-    for q in range(first, positions):
-        positions_seen = range(q + 1 if attention.causal else positions)
-        scores = [score(q - first, k) for k in positions_seen]
+    for q in range(first_position, position_count):
+        positions_seen = range(q + 1 if attention.causal else position_count)
+        scores = [score(q - first_position, k) for k in positions_seen]
         # (positions, batch, heads): long rows for the softmax, no tiny products
         weights = (torch.stack(scores) * attention.scale).softmax(0)
         # a causal query has no weights for the values of later positions
@@ -248,7 +262,9 @@ def _block_on_table(block: Any, table: Tensor, tokens: Tensor, first: int) -> Te
         first_term, *others = (weight[..., None] * value for weight, value in pairs)
         means.append(sum(others, first_term).flatten(-2))
     attended = attention.output(torch.stack(means, 1))
-    residual = [gather(table[k], tokens[:, k]) for k in range(first, positions)]
+    residual = [
+        gather(table[k], tokens[:, k]) for k in range(first_position, position_count)
+    ]
     return block.finish(torch.stack(residual, 1), attended)
 
 
@@ -265,6 +281,7 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
     query_tokens, key_tokens = tokens.unbind(1)[-len(queries) :], tokens.unbind(1)
 
     def looked_up(q: int, k: int) -> Tensor:
+        # (query tokens, key tokens, heads)
         pair_scores = torch.einsum("ahd,bhd->abh", queries[q], keys[k])
         pair_index = query_tokens[q] * vocabulary + key_tokens[k]
         return gather(pair_scores.flatten(0, 1), pair_index)
@@ -273,7 +290,10 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
         return looked_up
 
     def of_samples(tables: Tensor, columns: Any) -> list[Tensor]:
-        """For each position (batch, heads, head width)."""
+        """Return for each position the rows (batch, heads, head width) of its table.
+
+        ``columns`` has for each position the tokens (batch,) of the samples.
+        """
         pairs = zip(tables, columns, strict=True)
         rows = [gather(table.flatten(1), column) for table, column in pairs]
         return [row.unflatten(-1, tables.shape[2:]) for row in rows]

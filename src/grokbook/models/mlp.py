@@ -62,10 +62,12 @@ class OneHotLinear(nn.Linear):
         """Return (batch, width) of tokens (batch, positions)."""
         if fast.now.shortcuts:
             positions = torch.arange(self.positions, device=tokens.device)
+            # (batch, positions), of the weight
             columns = tokens + self.vocabulary * positions
             output = fast.gather_sum(self.weight.T.contiguous(), columns)
             return output if self.bias is None else output + self.bias
         vocabulary = torch.arange(self.vocabulary, device=tokens.device)
+        # (batch, positions * vocabulary)
         one_hot = (tokens[..., None] == vocabulary).flatten(-2)
         return F.linear(one_hot.to(self.weight.dtype), self.weight, self.bias)
 
@@ -112,13 +114,14 @@ class MLP(nn.Module):
         if embedding:
             self.embedding = nn.Parameter(torch.randn(vocabulary, embedding))
             features = positions * embedding
-        sizes = [*widths, classes]
+        sizes = [*widths, classes]  # numbers of outputs, layer by layer
         if features:
             first: nn.Module = fast.Linear(features, sizes[0], bias=bias)
         else:
             first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
         self.layers = nn.ModuleList([first])
         head_bias = bias if head_bias is None else head_bias
+        # of all layers but the first, so that index len(widths) is the last one
         for index, (inputs, outputs) in enumerate(pairwise(sizes), start=1):
             has_bias = head_bias if index == len(widths) else bias
             self.layers.append(fast.Linear(inputs, outputs, bias=has_bias))

@@ -116,6 +116,7 @@ class Attention(nn.Module):
             self.key = Linear(width, width, bias=bias)
             self.value = Linear(width, width, bias=bias)
         self.output = Linear(width, width, bias=bias)
+        # an nn.Identity takes any argument
         new_norm = layout.new_norm if layout.query_key_norm else nn.Identity
         norms = {name: new_norm(head_width) for name in ("query", "key")}
         self.head_norms = nn.ModuleDict(norms)
@@ -133,19 +134,19 @@ class Attention(nn.Module):
             layer.weight.uniform_(-bound, bound)
 
     def forward(
-        self, x_qk: Tensor, x_v: Tensor, first: int = 0, tap: Tap = untouched
+        self, x_qk: Tensor, x_v: Tensor, first_position: int = 0, tap: Tap = untouched
     ) -> Tensor:
-        """Return the output of attention at positions ``first`` and later.
+        """Return the output of attention at ``first_position`` and later ones.
 
         x_qk and x_v, both (batch, positions, width), are what queries and keys, and
         what values are made of; a joint layer makes all of x_qk. The result is (batch,
-        positions - first, width).
+        positions - first_position, width).
         """
         if self.joint:
             query, key, value = self.inputs(x_qk).chunk(3, -1)
-            query = query[:, first:]
+            query = query[:, first_position:]
         else:
-            query = self.query(x_qk[:, first:])
+            query = self.query(x_qk[:, first_position:])
             key, value = self.key(x_qk), self.value(x_v)
         query, key, value = (  # each (batch, heads, positions, head width)
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
@@ -153,32 +154,37 @@ class Attention(nn.Module):
         )
         query, key = self.head_norms["query"](query), self.head_norms["key"](key)
         if self.rotary_width:
-            query = rotate(query, first, self.rotary_width)
+            query = rotate(query, first_position, self.rotary_width)
             key = rotate(key, 0, self.rotary_width)
         scores = query @ key.transpose(-1, -2)  # (batch, heads, queries, positions)
         # division and multiplication round differently, and records exist of both
         scores = scores / self.root_width if self.joint else scores * self.scale
         if self.causal:
             ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
-            scores = scores.masked_fill(ones.triu(first + 1), -math.inf)
+            # row i is the query at first_position + i, which sees no later key
+            is_later = ones.triu(first_position + 1)
+            scores = scores.masked_fill(is_later, -math.inf)
         weights = self.dropout(tap(self.tap_name, self.weights_of(scores)))
-        return self.output((weights @ value).transpose(1, 2).flatten(-2))
+        # (batch, queries, heads, head width), whose last two become the width
+        means = (weights @ value).transpose(1, 2)
+        return self.output(means.flatten(-2))
 
 
-def rotate(x: Tensor, first: int, rotary_width: int) -> Tensor:
+def rotate(x: Tensor, first_position: int, rotary_width: int) -> Tensor:
     """Return x (*batch, positions, width) with rotary position embedding.
 
     [Su et al. 2021, eq. 34] Entries j and j + n/2 of the first n = ``rotary_width``
-    turn by the angle t / 10000^(2j/n) at position t; the other entries stay. ``first``
-    is the position of the first row. The product of a query at s and a key at t then
-    depends on s - t alone.
+    turn by the angle t / 10000^(2j/n) at position t; the other entries stay. n is even,
+    and ``first_position`` is the position of the first row. The product of a query at s
+    and a key at t then depends on s - t alone.
     """
     # bfloat16 has no number between 256 and 258: angles are never narrower than float32
     dtype = torch.promote_types(x.dtype, torch.float32)
     exponents = torch.arange(0, rotary_width, 2, dtype=dtype, device=x.device)
     frequencies = 10_000.0 ** -(exponents / rotary_width)
-    positions = torch.arange(first, first + x.shape[-2], dtype=dtype, device=x.device)
-    angle = positions[:, None] * frequencies
+    end = first_position + x.shape[-2]
+    positions = torch.arange(first_position, end, dtype=dtype, device=x.device)
+    angle = positions[:, None] * frequencies  # (positions, rotary_width / 2)
     cos, sin = angle.cos(), angle.sin()
     a, b = x[..., :rotary_width].chunk(2, -1)
     parts = [a * cos - b * sin, a * sin + b * cos, x[..., rotary_width:]]
@@ -196,12 +202,13 @@ class Block(nn.Module):
         self.index = index
         self.norm_positions = layout.norms
         self.attention = Attention(layout, index)
-        sizes = [layout.width, *layout.hidden, layout.width]
+        widths = [layout.width, *layout.hidden, layout.width]
         bias = layout.bias if layout.mlp_bias is None else layout.mlp_bias
         self.mlp = nn.ModuleList(
-            Linear(inputs, outputs, bias=bias) for inputs, outputs in pairwise(sizes)
+            Linear(inputs, outputs, bias=bias) for inputs, outputs in pairwise(widths)
         )
-        self.up = Linear(sizes[0], sizes[1], bias=bias) if layout.gated else None
+        # its output multiplies that of every hidden layer
+        self.up = Linear(widths[0], widths[1], bias=bias) if layout.gated else None
         self.norms = nn.ModuleDict()
         for position in layout.norms:
             module_name = choose("norm position", position, PLACES)
@@ -224,16 +231,18 @@ class Block(nn.Module):
         """
         return self.norms[PLACES[position]](x) if position in self.norm_positions else x
 
-    def forward(self, x: Tensor, first: int = 0, tap: Tap = untouched) -> Tensor:
-        """Return the output of the block at positions ``first`` and later.
+    def forward(
+        self, x: Tensor, first_position: int = 0, tap: Tap = untouched
+    ) -> Tensor:
+        """Return the output of the block at ``first_position`` and later ones.
 
-        x is (batch, positions, width), and the result (batch, positions - first,
-        width).
+        x is (batch, positions, width), and the result (batch, positions -
+        first_position, width).
         """
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
-        attended = self.attention(x_qk, x_v, first, tap)
-        return self.finish(x[:, first:], attended, tap)
+        attended = self.attention(x_qk, x_v, first_position, tap)
+        return self.finish(x[:, first_position:], attended, tap)
 
     def finish(self, x: Tensor, attended: Tensor, tap: Tap = untouched) -> Tensor:
         """Return the output of the block after attention: residual connections and MLP.
@@ -338,12 +347,17 @@ def _start_normal(model: Transformer) -> None:
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             is_last = name.startswith("unembedding")
+            # so does that code, in which the unembedding is (width, vocabulary)
             columns = model.layout.vocabulary if is_last else model.layout.width
             parameter.normal_(std=1 / math.sqrt(columns))
 
 
 def _start_torch(model: Transformer) -> None:
-    """Draw weights as nn.TransformerEncoderLayer and nn.Embedding do by default."""
+    """Draw weights as nn.TransformerEncoderLayer and nn.Embedding do by default.
+
+    Those of linear layers and embeddings are drawn so already. Raises AttributeError
+    without biases, which that layer has.
+    """
     for block in model.blocks:
         block.attention.draw_projections()
         for layer in (*block.attention.projections(), block.attention.output):
@@ -355,7 +369,8 @@ def _start_lecun(model: Transformer) -> None:
 
     Embedding and unembedding are N(0, 1/width), positions N(0, 0.02^2), and query, key
     and value as PyTorch draws them. Other matrices are N(0, 1/columns), truncated at
-    two standard deviations, with biases 0.
+    two standard deviations, with biases 0. The network has learned positions and an
+    unembedding of its own.
     """
     width = model.layout.width
     model.embedding.normal_(std=1 / math.sqrt(width))
@@ -395,14 +410,15 @@ def _start_xavier(model: Transformer) -> None:
     for module in model.modules():
         if isinstance(module, Linear):
             nn.init.xavier_normal_(module.weight)
+    std = 0.02 / math.sqrt(2 * len(model.blocks))
     for block in model.blocks:
-        std = 0.02 / math.sqrt(2 * len(model.blocks))
         block.attention.output.weight.normal_(std=std)
 
 
 STARTS = (_start_normal, _start_torch, _start_lecun, _start_gpt2, _start_xavier)
 INITIALISATIONS = {start.__name__.removeprefix("_start_"): start for start in STARTS}
-# Options of both language models: norms before attention, the MLP and the unembedding.
+# Options of both language models, `gpt2` and `decoder`: norms before attention, the MLP
+# and the unembedding, and logits of the next token at every position.
 LANGUAGE: dict[str, Any] = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
 LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
 
@@ -412,8 +428,9 @@ def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
 
     It maps tokens (batch, length) int64 to logits of the next token (batch, length,
     vocabulary). ``options`` are fields of ``Layout``, such as sizes, dropout and
-    ``attention``; the last three below are fixed. Without any it is GPT-2 small, with
-    124 million weights.
+    ``attention``, but not ``hidden``, ``dropout_at`` and ``initialisation``, which are
+    fixed. Without any it is GPT-2 small, with 124 million weights. Raises TypeError for
+    an option that is fixed or unknown.
     """
     settings = LANGUAGE | {"positions": 1024, "depth": 12, "width": 768, "heads": 12}
     settings |= {"bias": True, "tied": True, "dropout": 0.1, "activation": "gelu_tanh"}
@@ -434,12 +451,15 @@ def decoder(
     """Return the language model of Liu et al. (2026), Table 4, Figure 5.
 
     It maps tokens (batch, length) int64 to logits of the next token (batch, length,
-    vocabulary), for any length. ``sizes`` are fields of ``Layout`` such as depth and
-    width. Where the table is silent, the network is that of the code that the paper
-    follows [Stollenwerk et al. 2026]. The default sizes are its "109M", 140.6 million
-    weights with both embeddings. Its "16M", 26.8 million, has depth 6, width 224 and
-    hidden 768.
+    vocabulary), for any length. ``sizes`` are ``depth``, ``width`` and ``heads``, and
+    ``hidden`` is the width of the MLPs; all else is fixed. Where the table is silent,
+    the network is that of the code that the paper follows [Stollenwerk et al. 2026].
+    The default sizes are its "109M", 140.6 million weights with both embeddings. Its
+    "16M", 26.8 million, has depth 6, width 224 and hidden 768. Raises UnknownName for
+    another option.
     """
+    for name in sizes:
+        choose("size of a decoder", name, ("depth", "width", "heads"))
     settings = LANGUAGE | {"depth": 15, "width": 640} | sizes
     settings |= {"norm_bias": False, "query_key_norm": True, "learned_positions": False}
     settings |= {"rotary": 0.5, "activation": "silu", "gated": True}
@@ -457,6 +477,6 @@ def without_norms(model: Transformer) -> Transformer:
     """
     plain = copy.deepcopy(model)
     for block in plain.blocks:
-        kept = [name for name in block.norm_positions if name.startswith("post_")]
-        block.norm_positions = kept
+        positions = block.norm_positions
+        block.norm_positions = [p for p in positions if p.startswith("post_")]
     return plain

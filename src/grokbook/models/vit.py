@@ -46,8 +46,8 @@ class ViT(nn.Module):
         )
         width = layout.width
         self.class_token = nn.Parameter(torch.zeros(width))
-        positions = 1 + (SIZE // PATCH) ** 2
-        self.position = nn.Parameter(0.02 * torch.randn(positions, width))
+        position_count = 1 + (SIZE // PATCH) ** 2
+        self.position = nn.Parameter(0.02 * torch.randn(position_count, width))
         self.embedding = Linear(3 * PATCH**2, width)
         self.blocks = nn.ModuleList(Block(layout, k) for k in range(layout.depth))
         taps = (name for block in self.blocks for name in block.places)

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
 from types import MethodType, SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -54,17 +54,17 @@ def _hook(function: Hook) -> Hook:
     def add(optimizer: Any, **options: Any) -> Any:
         """Add the hook to an optimizer and note its name and options."""
         if not isinstance(optimizer, Optimizer):
-            given = getattr(optimizer, "__name__", type(optimizer).__name__)
+            name = getattr(optimizer, "__name__", type(optimizer).__name__)
             raise TypeError(
                 f"{function.__name__} needs an optimizer that has parameters, such as "
-                f"torch.optim.SGD(model.parameters(), lr=0.1), not {given}"
+                f"torch.optim.SGD(model.parameters(), lr=0.1), not {name}"
             )
         options = {name: _plain(value) for name, value in options.items()}
         bound = inspect.signature(function).bind(optimizer, **options)
         function(optimizer, **options)
         bound.apply_defaults()
-        _, *every = bound.arguments.items()
-        _step_hooks(optimizer).added.append([function.__name__, dict(every)])
+        _, *all_options = bound.arguments.items()  # the first is the optimizer
+        _step_hooks(optimizer).added.append([function.__name__, dict(all_options)])
         return optimizer
 
     return add  # type: ignore[return-value]
@@ -94,8 +94,8 @@ def _calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
 class _WithHooks(Optimizer):
     """The base class that an optimizer with hooks has in addition to its own.
 
-    ``plain_class`` is the optimizer's class without hooks, and ``step_hooks`` what
-    `_wrap_step` gave the optimizer.
+    ``plain_class`` is the optimizer's class without hooks. ``step_hooks`` is what
+    `_wrap_step` gave the optimizer; `_attach` asks for it to see whether it did.
     """
 
     plain_class: type[Optimizer]
@@ -147,7 +147,7 @@ def _made_again(
     optimizer = plain_class.__new__(plain_class)
     optimizer.__setstate__(state)
     for name, options in added:
-        globals()[name](optimizer, **options)
+        globals()[name](optimizer, **options)  # a hook is a function of this module
     return optimizer
 
 
@@ -201,7 +201,7 @@ def _wrap_step(optimizer: Any) -> None:
     @wraps(inner_step)
     def step(optimizer: Any, closure: Any = None, **options: Any) -> Any:
         """Make a step of the optimizer's own, with the hooks before and after it."""
-        with torch.enable_grad():
+        with torch.enable_grad():  # the decorator has turned gradients off
             hooks.loss = closure() if closure else None
         params = [p for group in optimizer.param_groups for p in group["params"]]
         with_grad = [p for p in params if p.grad is not None]
@@ -234,6 +234,7 @@ def _wrap_step(optimizer: Any) -> None:
             return result
         finally:
             for parameter, grad in zip(with_grad, raw_grads, strict=True):
+                # a closure or the rule may have set it to None, as zero_grad does
                 parameter.grad = None if parameter.grad is None else grad
             for group, rate in rates:
                 group["lr"] = rate
@@ -251,6 +252,7 @@ def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
     """
     if "stacked" in optimizer.defaults:
         return False
+    # a group without a rate counts as one that moves
     rates = [group.get("lr", 1.0) for group in optimizer.param_groups]
     if any(getattr(rate, "is_cuda", False) or rate for rate in rates):
         return False
@@ -263,16 +265,16 @@ def _taken_out(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]
 
     The rules of torch make the state of a parameter if it is empty, and only then.
     """
-    kept = []
+    taken_out = []  # (parameter, name of a hook, what the hook remembers)
     for parameter in parameters:
         state = optimizer.state.get(parameter, {})
         for name, _ in _step_hooks(optimizer).added:
             if name in state:
-                kept.append((parameter, name, state.pop(name)))
+                taken_out.append((parameter, name, state.pop(name)))
     try:
         yield
     finally:
-        for parameter, name, value in kept:
+        for parameter, name, value in taken_out:
             optimizer.state[parameter][name] = value
 
 
@@ -316,7 +318,10 @@ def _inner(left: list[Tensor], right: list[Tensor], joint: bool) -> list[Tensor]
     With ``joint`` every item is the sum over all pairs instead.
     """
     products = [x.sum(dim=-1, keepdim=True) for x in torch._foreach_mul(left, right)]
-    return [sum(products[1:], products[0])] * len(products) if joint else products
+    if not joint:
+        return products
+    first, *others = products
+    return [sum(others, first)] * len(products)
 
 
 def _length(matrix: Tensor) -> Tensor:
@@ -334,7 +339,10 @@ def _norm(
     """
     norm = torch.linalg.vector_norm
     norms = [norm(x, dim=1, keepdim=True, dtype=dtype) for x in tensors]
-    return [norm(torch.stack(norms), dim=0)] * len(norms) if joint else norms
+    if not joint:
+        return norms
+    # (tensors, members, 1), whose norm over tensors is that of all their entries
+    return [norm(torch.stack(norms), dim=0)] * len(norms)
 
 
 def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
@@ -345,12 +353,16 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
     rows = _rows(optimizer, gradients(parameters))
     has_float64 = rows[0].device.type not in NO_FLOAT64
     dtype = torch.float64 if has_float64 else torch.float32
-    norm = _norm(rows, joint=True, dtype=dtype)[0].squeeze(1)
+    joint_norm, *_ = _norm(rows, joint=True, dtype=dtype)  # all items are the same
+    norm = joint_norm.squeeze(1)  # (members,)
     return norm if _is_stacked(optimizer) else norm[0]
 
 
 def _check_norm(norm: float) -> None:
-    """Raise ValueError for a norm that is not above 0, or is infinite."""
+    """Raise ValueError for a norm that is not above 0, or is infinite.
+
+    A tensor is not looked at: to read it would wait for the device.
+    """
     if isinstance(norm, float | int) and not 0 < norm < math.inf:
         raise ValueError(f"norm is a number above 0, not {norm!r}")
 
@@ -370,9 +382,9 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
 
     def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         """Replace each gradient by its projection."""
-        weights = _rows(optimizer, parameters)
+        weights = _rows(optimizer, parameters)  # (members, entries), as grads are
         grads = _rows(optimizer, gradients(parameters))
-        products = _inner(weights, grads, joint)
+        products = _inner(weights, grads, joint)  # (members, 1), as squares are
         squares = _inner(weights, weights, joint)
         coefficients = []
         for product, square, weight in zip(products, squares, weights, strict=True):
@@ -383,7 +395,7 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
         projected = list(torch._foreach_addcmul(grads, weights, coefficients, value=-1))
         if rescale:
             norms = zip(_norm(grads, joint), _norm(projected, joint), strict=True)
-            factors = [before / (after + TINY) for before, after in norms]
+            factors = [raw / (norm + TINY) for raw, norm in norms]
             torch._foreach_mul_(projected, factors)
         for parameter, grad in zip(parameters, projected, strict=True):
             parameter.grad = grad.reshape(parameter.shape).to(parameter.dtype)
@@ -513,6 +525,7 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
 
     def shorten(_optimizer: Optimizer) -> None:
         for matrix in _with_gradient(matrices):
+            # (..., rows, 1)
             length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
@@ -548,8 +561,9 @@ def replay_norm(
             state = _state(optimizer, matrix)
             if "replay_norm" not in state:
                 state["replay_norm"] = {"step": curve.new_zeros(())}
-            steps = state["replay_norm"]["step"].add_(1).to(curve.device)
-            position = (steps / every).clamp(max=len(curve) - 1).reshape(1)
+            step_count = state["replay_norm"]["step"].add_(1).to(curve.device)
+            # (1,), between two of the recorded norms, as below and above are
+            position = (step_count / every).clamp(max=len(curve) - 1).reshape(1)
             below = position.floor()
             above = (below + 1).clamp(max=len(curve) - 1)
             # index_select, as ``curve[below]`` would wait for the device
@@ -572,18 +586,26 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     """
     _check_norm(norm)
     matrices = _named(optimizer, names)
-    copies: list[tuple[Tensor, Tensor]] = []  # a matrix, its value before the step
+    copies: list[_Before] = []
 
     def save(_optimizer: Optimizer, _parameters: list[Tensor]) -> None:
-        copies[:] = [(matrix, matrix.detach().clone()) for matrix in matrices]
+        copies[:] = [_Before(matrix, matrix.detach().clone()) for matrix in matrices]
 
     def lengthen(_optimizer: Optimizer) -> None:
-        for matrix, before in copies:
-            factor = _length(before) / norm
-            matrix.copy_(before + factor * (matrix - before))
+        for matrix, value, _ in copies:
+            factor = _length(value) / norm
+            matrix.copy_(value + factor * (matrix - value))
         copies.clear()
 
     return _attach(optimizer, change=save, repair=lengthen)
+
+
+class _Before(NamedTuple):
+    """A parameter, a copy of its value before a step, and its gradient there."""
+
+    parameter: Tensor
+    value: Tensor
+    grad: Any = None  # where nobody reads it
 
 
 def _with_gradient(matrices: list[Tensor]) -> list[Tensor]:
@@ -632,21 +654,20 @@ def descend_from(
     ``descends`` (0 or 1) and the number of steps made, so that a checkpoint saves them.
     """
     first = optimizer.param_groups[0]["params"][0]
-    # each parameter with its value and its gradient before the step
-    copies: list[tuple[Tensor, Tensor, Tensor]] = []
+    copies: list[_Before] = []
 
     def save(optimizer: Optimizer, parameters: list[Tensor]) -> None:
         """Decide which members descend, and copy the weights before the step."""
         state = _state(optimizer, first)
         if "descend_from" not in state:
-            members = first.shape[:1] if _is_stacked(optimizer) else ()
-            zero = first.detach().new_zeros(members)
+            shape = first.shape[:1] if _is_stacked(optimizer) else ()
+            zeros = first.detach().new_zeros(shape)
             # torch loads what is called "step" without a cast to half precision
             count = torch.zeros((), dtype=_wide(first), device=first.device)
-            state["descend_from"] = {"descends": zero, "step": count}
-        kept = state["descend_from"]
-        descends, steps = kept["descends"], kept["step"]
-        begins = (steps >= after).to(descends.device)
+            state["descend_from"] = {"descends": zeros, "step": count}
+        remembered = state["descend_from"]
+        descends, step_count = remembered["descends"], remembered["step"]
+        begins = (step_count >= after).to(descends.device)
         last_loss = _step_hooks(optimizer).loss
         if last_loss is not None:
             is_low = torch.as_tensor(last_loss, device=descends.device) <= loss
@@ -656,18 +677,20 @@ def descend_from(
                 f"descend_from(loss={loss}) has to know the loss: call step(closure) "
                 "with a closure that returns it"
             )
+        # a member that descends goes on doing so
         descends.copy_(torch.maximum(descends, begins.to(descends.dtype)))
-        steps.add_(1)
-        before = [p.detach().clone() for p in parameters]
-        copies[:] = zip(parameters, before, gradients(parameters), strict=True)
+        step_count.add_(1)
+        values = [p.detach().clone() for p in parameters]
+        triples = zip(parameters, values, gradients(parameters), strict=True)
+        copies[:] = [_Before(*triple) for triple in triples]
 
     def replace(optimizer: Optimizer) -> None:
         """Replace the step of the members that descend by one of descent."""
         descends = optimizer.state[first]["descend_from"]["descends"]
-        for parameter, before, grad in copies:
-            ones = (1,) * (before.dim() - descends.dim())
+        for parameter, value, grad in copies:
+            ones = (1,) * (value.dim() - descends.dim())
             is_replaced = descends.reshape(descends.shape + ones) > 0
-            parameter.copy_(torch.where(is_replaced, before - lr * grad, parameter))
+            parameter.copy_(torch.where(is_replaced, value - lr * grad, parameter))
         copies.clear()
 
     return _attach(optimizer, change=save, repair=replace)

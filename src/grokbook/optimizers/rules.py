@@ -29,8 +29,8 @@ Number = float | Tensor
 class AdamW(torch.optim.AdamW):
     """torch's AdamW, one tensor after the other; weight decay is 0 unless given.
 
-    ``options`` are others of torch's. Raises ValueError for a decay that lengthens
-    weights.
+    ``options`` are others of torch's, ``lr`` among them. Raises ValueError for a decay
+    that lengthens weights; it is not noticed where ``lr`` is left to torch's default.
     """
 
     def __init__(self, params: ParamsT, *, weight_decay: float = 0.0, **options: Any):
@@ -80,6 +80,7 @@ class Muon(Optimizer):
             if pairs:
                 rule = rule_class(pairs, lr=lr)
                 self.rules.append(rule)
+                # one group a rule, in the order of the rules
                 groups.append(rule.defaults | {"params": pairs})
         super().__init__(groups, {})
 
@@ -101,8 +102,9 @@ class Muon(Optimizer):
 def foreach_operand(value: Number, tensors: list[Tensor]) -> Any:
     """Return a number in the form that ``torch._foreach_*`` needs for some tensors.
 
-    A float stays one, and a 0-dim tensor is cast to the tensors' dtype. A tensor
-    (members,) becomes a list of one tensor (members, 1, ...) for each of the tensors.
+    A float stays one, and a 0-dim tensor is cast to the dtype of the first of the
+    tensors. A tensor (members,) becomes a list of one tensor (members, 1, ...) for each
+    of the tensors, which are (members, ...).
     """
     if not isinstance(value, Tensor):
         return value
@@ -159,12 +161,13 @@ class Stack(Optimizer):
 
         The hyperparameters of ``state_dict`` are not loaded.
         """
-        for key, present in self.state_dict()["state"].items():
+        # these dicts are the optimizer's own, so what is put into them stays
+        for key, own_state in self.state_dict()["state"].items():
             for name, saved in state_dict["state"][key].items():
-                if name in present:
-                    tree_map(Tensor.copy_, present[name], saved)
+                if name in own_state:
+                    tree_map(Tensor.copy_, own_state[name], saved)
                 else:  # what a hook makes in its first step
-                    present[name] = tree_map(torch.clone, saved)
+                    own_state[name] = tree_map(torch.clone, saved)
 
 
 class StackedAdamW(Stack):
@@ -178,6 +181,7 @@ class StackedAdamW(Stack):
 
     def _start(self, group: dict[str, Any]) -> None:
         """Make the moments of a group's parameters, and their count of steps."""
+        # one tensor () for all parameters of the group, so that a step counts it once
         count = torch.zeros_like(group["lr"].sum())
         for p in group["params"]:
             names = ["exp_avg", "exp_avg_sq"]
@@ -199,7 +203,7 @@ class StackedAdamW(Stack):
         torch._foreach_addcmul_(v, grads, grads, value=1 - beta2)
         step.add_(1)
         correction1 = 1 - beta1**step
-        correction2 = (1 - beta2**step).sqrt()
+        correction2 = (1 - beta2**step).sqrt()  # c below
         if isinstance(decay, Tensor) or decay != 0:
             torch._foreach_mul_(parameters, foreach_operand(1 - lr * decay, parameters))
         # m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one pass less
@@ -258,9 +262,10 @@ def adam_divisors(optimizer: Optimizer) -> list[Tensor]:
     """
     divisors = []
     for group in optimizer.param_groups:
+        _, beta2 = group["betas"]
         for p in group["params"]:
             state = optimizer.state[p]
-            correction = (1 - group["betas"][1] ** float(state["step"])) ** 0.5
+            correction = (1 - beta2 ** float(state["step"])) ** 0.5
             # the first exists with ``amsgrad`` only
             second = state.get("max_exp_avg_sq", state["exp_avg_sq"])
             root = second.double().sqrt() / correction

@@ -3,7 +3,7 @@
 from claimbook.experiment import Spec
 from claimbook.papers import Registry, Rows, Size, experiment, row, shared
 
-EXPERIMENTS = Registry("descent", seeds=(0, 1, 2), count=Size(3, 2))
+EXPERIMENTS = Registry("descent", seeds=(0, 1, 2), seed_count=Size(3, 2))
 
 
 @EXPERIMENTS.section
