@@ -314,6 +314,12 @@ def test_radial_energy_of_a_penalty_alone():
         hidden = pre.relu()
 
 
+def test_a_penalty_that_reads_no_activation_leaves_a_network_its_shortcuts():
+    for penalty, is_tapped in (("l2", False), ("radius", True)):
+        charged = arm(penalties=(Spec(penalty, strength=0.5),))
+        assert Learner([(charged, 0)]).is_tapped == is_tapped
+
+
 def test_the_objective_is_the_loss_of_the_step():
     """Batch statistics, penalties and phases included; in float64, so to rounding."""
     for name in ("BatchNorm", "penalties", "on activations", "scaled"):

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from PIL import Image
 from recorded import of_curves
 
@@ -206,6 +206,9 @@ def test_the_look_of_a_line_says_what_it_is():
     drawn = points.get_marker(), points.get_ms(), points.get_mew(), points.get_mfc()
     assert drawn == ("D", 5.5, 1.4, "white") and points.get_label() == "paper"
     assert event.get_xdata() == [3, 3] and axes.collections[0].get_alpha() == 0.12
+    cycle = [to_hex(line.get_color()).upper() for line in axes.plot(np.eye(8))]
+    assert cycle == [*plots.COLOURS]
+    assert mpl.rcParams["xtick.bottom"] and not mpl.rcParams["axes.spines.top"]
     (text,) = axes.texts
     arrow = {"arrowstyle": "->", "color": plots.GREY, "lw": 1.0, "shrinkB": 3}
     assert (text.arrowprops, text.get_ha()) == (arrow, "center")
