@@ -373,7 +373,7 @@ def test_devices_and_the_library_of_a_processor(monkeypatch):
     assert device.describe("cuda") == about | {"python": platform.python_version()}
     monkeypatch.setattr(device, "prepare_gpu", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        loop.train([(arm(), 0)], on="cuda")
+        loop.train([(arm(), 0)], device="cuda")
 
 
 def test_a_gpu_rounds_as_it_is_asked_to_and_has_a_stream_to_capture(monkeypatch):
