@@ -303,7 +303,8 @@ def test_descent_begins_at_a_loss_or_step_for_each_member_and_does_not_end():
     for members, (when, begins) in product((3, None), cases):
         ours = parameters(members=members)
         build = AdamW if members is None else StackedAdamW
-        optimizer = descend_from(build(named(ours), lr=0.01), lr=0.25, **when)
+        groups = [{"params": part} for part in (named(ours)[:2], named(ours)[2:])]
+        optimizer = descend_from(build(groups, lr=0.01), lr=0.25, **when)
         for i in range(6):
             set_gradients(ours, i)
             loss = losses[0, i] if members is None else losses[:, i]

@@ -442,7 +442,7 @@ def test_numbers_that_can_be_read_off_are_those_of_marks_and_words():
     figure, (axes,) = plots.panels(1)
     axes.plot(range(61), range(300, 361), label="at 1e-3")  # a curve: its end
     axes.scatter(range(61), range(500, 561))  # a cloud: nothing
-    axes.plot([7] * 60, [8] * 60, "o")
+    axes.plot([6, *[7] * 59], [8] * 60, "o")
     axes.plot([math.nan, 5], [9, 10])
     axes.scatter([11] * 60, [12] * 60)
     axes.bar([20], [21.23456], width=2)
@@ -454,7 +454,7 @@ def test_numbers_that_can_be_read_off_are_those_of_marks_and_words():
     axes.set_xticks([0], ["90"])
     axes.legend()
     figure.legend([axes.lines[0]], ["95"])
-    found = "-2.5 0 0.001 5 7 8 10 11 12 19 21 21.23 40 60 70 80 81 90 95 360 1200"
+    found = "-2.5 0 0.001 5 6 7 8 10 11 12 19 21 21.23 40 60 70 80 81 90 95 360 1200"
     assert picture.shown_content(figure)["numbers"] == found.split()
 
 
