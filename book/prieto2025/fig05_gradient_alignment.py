@@ -147,7 +147,8 @@ for panel, (run, tensors) in zip(axes, drawn.items(), strict=True):
         place, text = y + 0.04, f"{y:.2f}"
         if "since" in bounds:
             place, text = 1.0, f"{lows[run]} to {peaks[run]}"
-        panel.text(x, place, text, color=plots.COLOURS[0], ha=side)
+        blank = {"fc": "white", "ec": "none", "pad": 0.5}
+        panel.text(x, place, text, color=plots.COLOURS[0], ha=side, bbox=blank)
     plots.mark(panel, fit[run], color=plots.BLACK)
     panel.axhline(0, color=plots.GREY, lw=0.8)
     panel.set(xlabel="epoch", xscale="log", ylim=(-0.3, 1.08))

@@ -95,12 +95,15 @@ paper says that this only delays the collapse; here it has just begun when our t
 #| fold: "Code: draw the figure"
 figure, (left, right) = plots.panels(2, height=3.7, width_ratios=(1.5, 1))
 names = {run: f"{run.label}: {share}" for run, share in ends.items()}
-names |= {cold: cold.label, stable: f"{stable.label}, 95 % at {epochs[stable]}"}
+names |= {run: run.label for run in (cold, stable)}
 for run, name in names.items():
     plots.curve(left, run, TEST, percent=True, label=name)
 for run in (smooth, stable):
     left.plot(claims.median(run.generalises(accuracy=0.95)), 95, "o", color=run.color)
 left.text(470, 80, f"epoch {epochs[smooth]}", color=smooth.color, ha="right")
+blank = {"fc": "white", "ec": "none", "pad": 0.5}
+words = f"epoch {epochs[stable]}"
+left.text(11_000, 83, words, color=stable.color, ha="right", bbox=blank)
 left.axhline(95, color=plots.GREY, ls="--", lw=1)
 left.text(55, 89, "95 %", color=plots.GREY)
 for run in (cold, hot):

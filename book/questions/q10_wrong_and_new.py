@@ -137,7 +137,8 @@ for y, way in enumerate(WAYS):
     many.plot(values, places, "o", ms=5.5, alpha=0.8, color=color)
     many.text(usual[way], y - 0.22, f"{usual[way]:.0f}", color=color, ha="center")
 last = max(lasts[ZERO]) + 1
-many.text(9, 1.3, f"all before\nepoch {last:,}", va="center", color=plots.COLOUR[ZERO])
+note = {"ha": "right", "va": "center", "color": plots.COLOUR[ZERO]}
+many.text(18.5, 1.4, f"all before\nepoch {last:,}", **note)
 many.set_yticks(range(len(WAYS)), list(WAYS.values()))
 many.set(
     ylim=(len(WAYS) - 0.4, -0.6), xlim=(-1.5, 19), xlabel="spikes in 10,000 epochs"

@@ -229,7 +229,8 @@ for row, name in enumerate(FIVE):
     panel.plot(here, row, "o", color=INK, ms=6, alpha=0.5)
     panel.plot(late[name], row, "s", color=DARK, ms=8)
     panel.text(there, row - 0.2, f"{there:,.0f}", ha="center", fontsize=9)
-    panel.text(late[name], row - 0.2, f"{late[name]:.1f}", color=DARK, ha="center")
+    words, blank = f"{late[name]:.1f}", {"fc": "white", "ec": "none", "pad": 0.5}
+    panel.text(late[name], row - 0.2, words, color=DARK, ha="center", bbox=blank)
 panel.axvline(1, color=plots.GREY, lw=1)
 words = ("worse", "better")
 for x, word, side in zip((0.93, 1.08), words, ("right", "left"), strict=True):

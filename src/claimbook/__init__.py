@@ -57,8 +57,10 @@ def record(name: str, *, scale: str = "best") -> "DataFrame":
 def members() -> "DataFrame":
     """Return the table of all recorded members, which are arms with one seed each.
 
-    Its columns are experiment, scale, arm, seed, file (below the folder of the records)
-    and digest (the SHA-256 of what is recorded).
+    It has a row for each experiment, scale, arm and seed. Experiments may share a
+    training, so that a file may stand in several rows. The columns are experiment,
+    scale, arm, seed, file (below the folder of the records) and digest (the SHA-256 of
+    what is recorded).
     """
     from claimbook import project, records
 

@@ -108,10 +108,13 @@ def observable(
     """Return a decorator that registers a function as an observable, by its own name.
 
     The module's docstring explains the arguments. The columns of a record stand in the
-    order in which observables are registered.
+    order in which observables are registered, except that in a stack those of
+    ``mapped=False`` come last, and with ``eval_batch`` those of ``averaged=True`` come
+    first. A second function of the same name takes the place of the first.
     """
 
     def register(function: Callable[[Any], Values]) -> Callable[[Any], Values]:
+        """Register a function under its name, and return it."""
         OBSERVABLES[function.__name__] = Observable(
             function, frozenset(needs), frozenset(makes), mapped, averaged
         )

@@ -101,7 +101,8 @@ def part(name: str) -> Any:
 
     Callers must not change it: all get the same. A folder that holds only records needs
     no project.yaml. Raises BookError if there are experiments and no such file, or if
-    the file is not YAML, and UnknownName if it has a key that nobody reads.
+    the file is damaged or has a part of another type than `PARTS` says, and UnknownName
+    if it has a key that nobody reads.
     """
     return _description(home() / "book").get(name, {})
 

@@ -1,7 +1,7 @@
 """Slingshots and feature inflation: the two outcomes of Liu et al. (2026), by seed.
 
 The definitions and their thresholds were fixed before the runs, as the paper gives
-none.
+none. An epoch is one optimizer step here, as in all of the book.
 """
 
 import math
@@ -104,8 +104,8 @@ def before(
 
 
 def heights(run: Run, events: Events, *, within: int = 60) -> dict[int, list[float]]:
-    """Return by seed the largest loss in the ``within`` steps from each event on."""
-    loss = run.trace()
+    """Return by seed the largest loss at each event or in ``within`` steps after it."""
+    loss = run.trace()  # a row per step, a column per seed
     return {
         seed: [float(loss[seed].loc[step : step + within].max()) for step in onsets]
         for seed, onsets in events.items()

@@ -135,14 +135,14 @@ def exact_cross_entropy(
     """Return softmax CE that does not collapse, the control of figures 1 and 8.
 
     It is zero only once exp underflows: from a lead of the correct logit over every
-    other one of 103 in float32, of 745 in float64. Where another class leads by c > 0,
-    it is c + log1p(sum exp(z_k - z_y - c) + exp(-c) - 1). The gradient of such a row is
-    off by eps * c, which is 6e-5 in float32 at c = 1,000.
+    other one of 103 in float32, of 745 in float64. Where another class leads by c > 0
+    (``shift``), it is c + log1p(sum_{k != y} exp(z_k - z_y - c) + exp(-c) - 1). The
+    gradient of such a row is off by eps * c, which is 6e-5 in float32 at c = 1,000.
     """
-    margins = gaps(logits.to(dtype), labels)
+    leads = gaps(logits.to(dtype), labels)
     # the shift cancels from the gradient, so it is a constant
-    shift = margins.detach().amax(dim=-1, keepdim=True).clamp(min=0)
-    total = (margins - shift).exp().sum(dim=-1, keepdim=True)
+    shift = leads.detach().amax(dim=-1, keepdim=True).clamp(min=0)
+    total = (leads - shift).exp().sum(dim=-1, keepdim=True)  # without the label
     losses = shift + torch.log1p(total + torch.expm1(-shift))
     return _reduced(losses.squeeze(-1), reduction)
 
@@ -319,7 +319,8 @@ def rescaled_cross_entropy(
 ) -> Tensor:
     """Return softmax CE of logits scaled to the Euclidean norm ``norm`` in each row.
 
-    It is in none of the papers.
+    It is in none of the papers. The gradient of a row of zeros is huge, as its length
+    is 0; a logit times ``norm`` has to be finite in ``dtype``.
     """
     logits = logits.to(dtype)
     length = torch.linalg.vector_norm(logits, dim=-1, keepdim=True)

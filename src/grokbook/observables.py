@@ -189,10 +189,11 @@ def fourier(s: Snapshot) -> Values:
     makes=("entropy", "entropy_last_query"),
 )
 def attention(s: Snapshot) -> Values:
-    """Entropy of the first layer's attention on the training set.
+    """Mean entropy, in nats, of the first layer's attention on the training set.
 
-    ``entropy`` is taken of the average over heads, ``entropy_last_query`` of each head
-    at the last position alone.
+    ``entropy`` is that of the attention averaged over heads, in the mean over samples
+    and queries. ``entropy_last_query`` is that of each head at the last query alone, in
+    the mean over samples and heads.
     """
     weights = s.train.taps["attention.0"]  # (batch, heads, queries, keys)
     last_query = weights[:, :, -1:]
@@ -260,8 +261,12 @@ def spectrum(s: Snapshot) -> Values:
 def inflation(s: Snapshot) -> Values:
     """Signs of numerical feature inflation and of the collapse before it.
 
-    "head_mean" is W_G, the mean of the head's rows, and "feature_mean" is mu_G, the
-    mean of the training features (Liu et al. 2026).
+    In the names of columns "head_mean" is W_G, the mean of the head's rows, and
+    "feature_mean" is mu_G, the mean of the training features (Liu et al. 2026).
+    "mean_cosine" is the cosine of the two and "feature_alignment" the mean cosine of a
+    feature with mu_G; both are 0 where such a mean is rounding noise. "class_sum" is
+    the mean over rows of the sum over classes of the float32 gradient by the logits,
+    which is 0 without rounding.
     """
     features = s.train.taps["features"].flatten(0, -2)  # (rows, width)
     mean_head, mean_feature = metrics.global_means(_head(s.params), features)
@@ -288,7 +293,10 @@ def inflation(s: Snapshot) -> Values:
 
 @observable("train", "features", makes=("nc",))
 def neural_collapse(s: Snapshot) -> Values:
-    """Distances of the training features and the head from neural collapse."""
+    """Distances of the training features and the head from neural collapse.
+
+    The four columns are those of `metrics.NeuralCollapse`, after "nc.".
+    """
     features = s.train.taps["features"].flatten(0, -2)  # (rows, width)
     labels = s.train.labels.flatten()
     distances = metrics.neural_collapse(features, labels, _head(s.params))

@@ -1,8 +1,8 @@
 """Quantities of the theory of Liu et al. (2026), without any training.
 
-Equations and definitions are those of the paper (arXiv:2605.06152). eps is the residual
-mass, the probability of all wrong classes, and K the number of classes. W is the mean
-of the head's rows over the classes, and mu that of its input over the samples.
+Equations and definitions are those of the paper (arXiv:2605.06152). epsilon is the
+residual mass, the probability of all wrong classes, and K the number of classes. W is
+the mean of the head's rows over the classes, and mu that of its input over the samples.
 """
 
 import math
@@ -50,7 +50,7 @@ class Growth(NamedTuple):
 def coupled_growth(eta: float, epsilon: float, classes: int) -> Growth:
     """Return the growth of W and mu under W <- W - alpha mu, mu <- mu - beta W.
 
-    alpha = eta eps / K and beta = eta eps, where eta is the learning rate. The
+    alpha = eta epsilon / K and beta = eta epsilon, where eta is the learning rate. The
     eigenvalues are 1 + sqrt(alpha beta) and 1 - sqrt(alpha beta) (eq. 40 to 43). Raises
     ZeroDivisionError for a rate or a residual mass of 0.
     """
@@ -65,7 +65,8 @@ def adam_update(
     """Return the absolute size of Adam's last step on one weight.
 
     ``gradients`` are pairs of a gradient and the number of successive steps that have
-    it. Raises ZeroDivisionError without gradients.
+    it; ``eps`` is Adam's constant, not the residual mass. Raises ZeroDivisionError
+    without gradients.
     """
     beta1, beta2 = betas
     m, v, total_steps = 0.0, 0.0, 0

@@ -173,10 +173,10 @@ class Sheet(list[Claim]):
 
         It has the ``answer`` of the page in plain words, whose paragraphs an empty line
         parts; the paper's words that the main row judges, with verdict, number of runs
-        and what decides it; the size of the networks; the number of other claims by
-        verdict; what was trained; and the terms that the answer does not explain. What
-        was trained is that of ``runs``, which the answer is about, by default those of
-        the main row. The size is then left out.
+        and what decides it; the size of the networks; the number of claims by verdict;
+        what was trained; and the terms that the answer does not explain. If the answer
+        is about other ``runs`` than those of the main row, what was trained is said of
+        them, and the size is left out.
         """
         if tables.is_rerun():
             answer = RERUN
@@ -188,8 +188,8 @@ class Sheet(list[Claim]):
         parts = [line(text, kind="answer") for text in answer.split("\n\n")]
         if main:  # neither a question nor measurements of ours alone
             parts.append(line(_badge(main), f" {_judgement(main)}", kind="judged"))
-            if fare := _fare(self._shown()):
-                marks.append(fare)
+            if counts := _verdict_counts(self._shown()):
+                marks.append(counts)
         parts += [line(mark, kind="marks") for mark in marks]
         sizes = {self._size(run) for run in runs}
         arms = [run.settings for run in runs if len(sizes) < SEVERAL]
@@ -318,7 +318,7 @@ def _registered(rows: list[Claim]) -> list[Html]:
     return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
-FARE = {  # the words for claims with a verdict: for one claim, for several
+VERDICT_TEXTS = {  # the words for claims with a verdict: for one claim, for several
     "holds": ("1 holds", "{} hold"),
     "mixed": ("1 holds in some runs only", "{} hold in some runs only"),
     "fails": ("1 fails", "{} fail"),
@@ -331,20 +331,22 @@ FARE = {  # the words for claims with a verdict: for one claim, for several
 }
 
 
-def _fare(rows: list[Claim]) -> str:
+def _verdict_counts(rows: list[Claim]) -> str:
     """Return how many of the paper's claims have each verdict, in words.
 
-    The text is "" if the page has fewer than two claims.
+    Claims beyond the paper, or judged on another page, do not count. The text is "" if
+    the page has fewer than two claims. In a smoke test it says that nothing is judged.
     """
     if rows[0].scale == "smoke":
         return "it runs, nothing is judged"
     claims = [row for row in rows if not (row.beyond or row.same_as)]
+    # "holds, one seed, small" counts as "holds"
     counts = Counter(row.verdict.partition(",")[0] for row in claims)
     if len(claims) < 2:
         return ""
     texts = [
         (plural if counts[word] > 1 else singular).format(counts[word])
-        for word, (singular, plural) in FARE.items()
+        for word, (singular, plural) in VERDICT_TEXTS.items()
         if counts[word]
     ]
     return f"Of the {len(claims)} claims of this page {', '.join(texts)}"

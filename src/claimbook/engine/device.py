@@ -70,6 +70,7 @@ def prepare_gpu() -> None:
     torch.backends.cudnn.allow_tf32 = False
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
+    # else every new tensor is filled with NaN first, which takes time
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore
     torch.cuda.set_stream(torch.cuda.Stream())
 

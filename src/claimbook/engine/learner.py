@@ -198,7 +198,9 @@ class Learner:
         self.optimizer.step(values.detach)
         return values.detach()
 
-    def observe(self, wanted: Iterable[str], before: Params | None = None) -> Params:
+    def observe(
+        self, wanted: Iterable[str], before: Params | None = None
+    ) -> observing.Values:
         """Measure the observables named in ``wanted`` now; return values by column.
 
         Each value is (), or (members,) of a stack. ``before`` has the weights before
@@ -222,14 +224,14 @@ class Learner:
             values |= observing.observe(snapshot, others, stacked=self.stacked)
         return values
 
-    def _averaged(self, wanted: set[str]) -> Params:
+    def _averaged(self, wanted: set[str]) -> observing.Values:
         """Return the values of observables, averaged over batches of rows, by column.
 
         ``wanted`` are their names. An average is over labels, of which a row may have
         several; without a test set the columns of the test split are NaN.
         """
-        totals: Params = {}
-        label_counts: Params = {}
+        totals: observing.Values = {}
+        label_counts: observing.Values = {}
         for indices_by_split in self.feed.chunks():
             snapshot = self.snapshot(
                 observing.needs_of(wanted), indices_by_split=indices_by_split
@@ -323,11 +325,12 @@ class Learner:
         loss = self.phase().objective.loss
         return self.map(outputs, *state, x, y, self.alpha, loss)
 
-    def _variant_losses(self, need: str) -> Params:
+    def _variant_losses(self, need: str) -> observing.Values:
         """Return training losses, (rows,) or (members, rows), of changed networks.
 
-        ``need`` is a key of ``observing.VARIANTS``, whose function makes these
-        networks; the losses are by the names of their columns.
+        ``need`` is a key of ``observing.VARIANTS``, whose function makes the variants
+        of the network, in eval mode: each is a network, and functions that replace
+        activations at its taps. The losses are by the names of their columns.
         """
         losses = {}
         for name, variant in observing.VARIANTS[need](self.eval_model).items():

@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec, SubplotSpec
 from matplotlib.legend import Legend
@@ -263,7 +264,7 @@ def _content(axes: Axes) -> dict[str, Any]:
         "limits": _points(axes, limits),
         "ticks": [_ticks(axes.xaxis), _ticks(axes.yaxis)],
         "lines": [(_name(x), _points(axes, x.get_xydata())) for x in axes.lines],
-        "collections": [_collection(axes, x) for x in axes.collections],
+        "collections": [_collection_content(axes, x) for x in axes.collections],
         "patches": [(_name(x), _points(axes, _corners(x))) for x in axes.patches],
         "images": [
             (_digits(x.get_array()), _digits(x.get_extent())) for x in axes.images
@@ -273,10 +274,11 @@ def _content(axes: Axes) -> dict[str, Any]:
     }
 
 
-def _collection(axes: Axes, collection: Any) -> list[Any]:
-    """Return label, offsets, outlines and mapped values, such as of a scatter plot.
+def _collection_content(axes: Axes, collection: Collection) -> list[Any]:
+    """Return [label, offsets, outlines, values] of a collection, as a scatter is.
 
-    They are in this order, as plain data for a digest.
+    It is plain data for a digest. The values are those that the colour map turns into
+    colours, [] without them.
     """
     values = collection.get_array()
     return [
@@ -291,7 +293,7 @@ def _titles(axes: Axes) -> list[str]:
     return [axes.get_title(loc=side) for side in ("left", "center", "right")]
 
 
-def legend_texts(legend: Any) -> list[str]:
+def legend_texts(legend: Legend | None) -> list[str]:
     """Return the labels that a legend shows, none for None."""
     return [text.get_text() for text in legend.get_texts()] if legend else []
 
@@ -326,9 +328,9 @@ def _words(text: Text) -> list[Any]:
 
 
 def _points(axes: Axes, points: Any) -> list[list[str]]:
-    """Return all x and all y of points (N, 2), each in `_digits`.
+    """Return [x, y] of points (N, 2), each a list of strings as `_digits` writes it.
 
-    Tiny values count on every axis that is not linear.
+    On a linear axis values below 1e-9 of the largest become 0, on others none does.
     """
     scales = axes.get_xscale(), axes.get_yscale()
     pairs = zip(np.reshape(points, (-1, 2)).T, scales, strict=True)

@@ -356,20 +356,22 @@ def _is_committed(meta: Meta) -> bool:
 def stale(experiments: Iterable[Experiment]) -> list[Path]:
     """Return the files of the book's records that no arm of today reads.
 
-    A stale file is of settings that no arm has any more, or of a member that was
-    trained anew since.
+    A stale file is of settings that no arm has any more, of a member that was trained
+    anew since, or no member at all.
     """
     used = {path for e in experiments for *_, path in _recorded_files(e)}
     present = project.records_folder().glob("[!.]*/*")
-    others = {path for path in present if path.suffix != ".part"} - used
-    # most members have no other file, and so need not be opened
-    keys_and_seeds = {path.name.partition(".")[0] for path in others}
+    unread = {path for path in present if path.suffix != ".part"} - used
+    # A file is called <key>-<seed>, then a dot and more; the side files of a member,
+    # its weights and trace, share this stem with its rows. A member whose stem no
+    # unread file has need not be opened.
+    unread_stems = {path.name.partition(".")[0] for path in unread}
     for path in used:
-        if path.name.partition(".")[0] in keys_and_seeds:
-            others.difference_update(
+        if path.name.partition(".")[0] in unread_stems:
+            unread.difference_update(
                 member.side_files(path, member.metadata(path)).values()
             )
-    return sorted(others)
+    return sorted(unread)
 
 
 def orphans(stems: Collection[str]) -> dict[str, int]:
@@ -389,7 +391,8 @@ def orphans(stems: Collection[str]) -> dict[str, int]:
 def index(experiments: Iterable[Experiment]) -> str:
     """Return a CSV table that says which file is which member of which experiment.
 
-    Its columns are experiment, scale, arm, seed, file and digest.
+    Its columns are experiment, scale, arm, seed, file and digest. Experiments may share
+    a file, which then stands in several rows.
     """
     rows = []
     for experiment in experiments:
@@ -422,7 +425,7 @@ def write_index(experiments: Sequence[Experiment]) -> None:
 def read_index(folder: Path) -> pd.DataFrame:
     """Return the table of members beside the records in a folder, see `index`.
 
-    Raises BookError, which names the file, if it is damaged.
+    Raises BookError, which names the file, if it is missing or damaged.
     """
     path = folder / INDEX
     text = project.read_text(path)
@@ -431,7 +434,7 @@ def read_index(folder: Path) -> pd.DataFrame:
     except ValueError:  # as those of the parser are
         table = pd.DataFrame()
     if list(table) != COLUMNS or table.to_csv(index=False) != text:
-        raise _table_error(path)
+        raise _damaged_table(path)
     return table
 
 
@@ -439,17 +442,17 @@ def read_experiments(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the recorded experiments as JSON data, by (name, scale).
 
     `experiments_as_lines` wrote them. Raises BookError, which names the file, if it is
-    damaged.
+    missing or damaged.
     """
     path = folder / EXPERIMENTS
     try:
-        lines = project.read_json(path)
+        lines = project.read_json(path)  # a list, as the file is JSON lines
         return {(plain["name"], plain["scale"]): plain for plain in lines}
     except (KeyError, TypeError) as error:
-        raise _table_error(path) from error
+        raise _damaged_table(path) from error
 
 
-def _table_error(path: Path) -> RecordError:
+def _damaged_table(path: Path) -> RecordError:
     return RecordError(
         f"{path} is not as it was written: take it from git again, or write it anew "
         "with `python -m book index`"

@@ -30,9 +30,9 @@ Labelled = tuple[Tensor, Tensor]
 def mnist(*, train_samples: int = 60_000) -> Data:
     """Return MNIST with pixels in [0, 1] as (rows, 784) float32.
 
-    The test set are its 10,000 test images. ``train_samples`` training images are drawn
-    in random order, without replacement, from torch's global generator (Prieto et al.
-    2025 take 200 in Figure 14).
+    The test set is its 10,000 test images. ``train_samples`` training images, at most
+    all 60,000, are drawn in random order, without replacement, from torch's global
+    generator (Prieto et al. 2025 take 200 in Figure 14).
     """
 
     def read(name: str, header: int) -> Tensor:
@@ -56,8 +56,8 @@ def cifar10(*, batches: int = 5, **options: Any) -> Data:
     from 1 to 5.
     ``options`` are ``normalised``, whether pixels are standardised by mean and standard
     deviation of each channel over the training images read; ``train_samples``, how many
-    of these images are drawn; and ``test_samples``, how many of the test images, from
-    the first on, are taken. Both default to all.
+    of these images are drawn, at most all; and ``test_samples``, how many of the test
+    images, from the first on, are taken. Both default to all.
     """
     names = [*(f"data_batch_{k + 1}" for k in range(batches)), "test_batch"]
     files = [f"cifar-10-batches-py/{name}" for name in names]

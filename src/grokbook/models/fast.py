@@ -137,8 +137,8 @@ def gather(table: Tensor, index: Tensor) -> Tensor:
 def embedding(table: Tensor, tokens: Tensor) -> Tensor:
     """Return rows of a table (vocabulary, width) by tokens (batch, positions).
 
-    The result is (batch, positions, width). PyTorch's own gradient sorts on a GPU, and
-    sums in the order of `gather` on a CPU.
+    The result is (batch, positions, width). On a GPU PyTorch's own gradient sorts, so
+    `gather` takes its place; on a CPU both add in the same order, so PyTorch's stays.
     """
     if losses.on_gpu(table) and now.shortcuts:
         return gather(table, tokens.flatten()).unflatten(0, tokens.shape)

@@ -9,7 +9,8 @@ gradients and learning rates are what they were before it. A closure is called o
 before the hooks. A matrix without a gradient is left alone. No hook acts in a step that
 moves nothing: without any gradient, with an infinite one that a GradScaler found, or
 with rates and gradients of 0, as torch's distributed checkpoint makes one to fill the
-state of an optimizer.
+state of an optimizer. ``names`` of a hook are exact names of matrices, of an optimizer
+that was made of ``named_parameters()``; it raises UnknownName for any other.
 
 The first hook replaces the ``step`` of that one optimizer. It also makes the
 optimizer's class one that names the hooks in ``repr`` and ``state_dict()["hooks"]`` and
@@ -37,7 +38,7 @@ from torch.optim import Optimizer
 from claimbook.errors import UnknownName, choose, refuse_text
 from grokbook.optimizers.rules import foreach_operand, gradients
 
-# Guards the divisions of ``orthogonal``, as in the code of Prieto et al. (2025).
+# Guards divisions by norms; in ``orthogonal`` as in the code of Prieto et al. (2025).
 TINY = 1e-30
 NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 Opt = TypeVar("Opt", bound=Optimizer)
@@ -496,8 +497,10 @@ def hold_norm(
 ) -> Opt:
     """Scale every named matrix to the Frobenius norm ``norm``, after each step.
 
-    With ``total``, one factor scales all of them so that their joint norm is ``norm``.
-    The initial weights and the moments of the optimizer are not scaled.
+    ``names`` are exact names of parameters. With ``total``, one factor scales all of
+    them that have a gradient, so that their joint norm is ``norm``. The initial weights
+    and the moments of the optimizer are not scaled. Raises UnknownName for a name that
+    no matrix of the optimizer has, and ValueError for a norm that is not above 0.
     """
     _check_norm(norm)
     matrices = _named(optimizer, names)
@@ -505,6 +508,7 @@ def hold_norm(
     def hold(_optimizer: Optimizer) -> None:
         """Scale the matrices that have a gradient."""
         trained = _with_gradient(matrices)
+        # (1, 1) each, in a stack (members, 1, 1)
         lengths = [_length(matrix) for matrix in trained]
         if total and lengths:
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
@@ -516,20 +520,21 @@ def hold_norm(
 
 @_hook
 def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
-    """Shorten every row of the named matrices to at most ``norm``, after each step.
+    """Shorten every row of the named matrices to an L2 norm of at most ``norm``.
 
-    A row holds the weights into one unit. Used in the chapter Remedies.
+    This is done after each step. A row holds the weights into one unit. ``names`` and
+    errors are those of ``hold_norm``. Used in the chapter Remedies.
     """
     _check_norm(norm)
     matrices = _named(optimizer, names)
 
-    def shorten(_optimizer: Optimizer) -> None:
+    def shorten_rows(_optimizer: Optimizer) -> None:
         for matrix in _with_gradient(matrices):
             # (..., rows, 1)
             length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
-    return _attach(optimizer, repair=shorten)
+    return _attach(optimizer, repair=shorten_rows)
 
 
 @_hook
@@ -648,10 +653,13 @@ def descend_from(
     From that step on, but not before ``after`` steps, w <- w - lr g replaces the
     optimizer's rule for good; each member of a stack switches at its own step (Liu et
     al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is the gradient as the
-    hooks that were added before leave it. With a ``loss``, ``step`` needs a closure
+    hooks that were added before leave it; there is no weight decay. Hooks that change
+    weights after the step are to be added after this one, which undoes those added
+    before. With a ``loss``, ``step`` needs a closure
     that returns the loss, (), or (members,) of a stack, else it raises TypeError.
     ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
-    ``descends`` (0 or 1) and the number of steps made, so that a checkpoint saves them.
+    ``descends`` (0 or 1) and the ``step``, the number of steps made, so that a
+    checkpoint saves them.
     """
     first = optimizer.param_groups[0]["params"][0]
     copies: list[_Before] = []
