@@ -79,6 +79,9 @@ def test_arms_are_patterns_and_one_that_no_name_fits_is_told():
         change.read("optimizer.lr=0.2", ["dekay*"]).check([TINY])
     with pytest.raises(BookError, match="no experiment is trained here"):
         only.check([])
+    for arms in ("decay*", ""):
+        change.use("optimizer.lr=0.2", arms)
+        assert change.in_use == (only if arms else replace(only, arms=()))
     # what an arm leaves out is at its default, and 2 is written where 2.0 is meant
     halved = change.read("optimizer.weight_decay=2").of(TINY)
     assert [a.optimizer.options["weight_decay"] for a in halved.arms] == [2.0, 2.0]
@@ -86,9 +89,15 @@ def test_arms_are_patterns_and_one_that_no_name_fits_is_told():
 
 
 def test_what_hangs_together_is_changed_together():
-    logged = arm(log=((10, 1), (30, 5)), keep=(0, 20, 30), penalties=(Spec("l2"),))
+    pulls = Spec("radius", strength=0.1), Spec("l2", strength=0.2)
+    logged = arm(log=((10, 1), (30, 5)), keep=(0, 20, 30), penalties=pulls)
     (longer,) = change.read("epochs=25").of(experiment(logged)).arms
     assert (longer.log, longer.keep) == (((10, 1), (25, 5)), (0, 20, 25))
+    every = change.read("penalties.strength=1 penalties.site=hidden alpha=3")
+    both, plain = every.of(experiment(logged, arm())).arms
+    pulls = Spec("radius", strength=1.0, site="hidden"), Spec("l2", strength=1.0)
+    assert (both.penalties, both.alpha) == (pulls, 3.0)
+    assert plain == arm(alpha=3.0)
     (formula,) = change.read("dataset.operation='a*a + b'").of(experiment(arm())).arms
     assert formula.dataset.options["operation"] == "a*a + b"
     (larger,) = change.read("dataset.p=13").of(experiment(arm())).arms

@@ -6,9 +6,10 @@ from datetime import date
 
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from pandas import Series
 
-from claimbook import claims, evidence, project, tables
+from claimbook import change, claims, evidence, project, tables
 from claimbook.claims.verdict import (
     Claim,
     css_classes,
@@ -93,7 +94,13 @@ def test_a_claim_is_judged_by_seed_and_no_stronger_than_its_weakest_record(recor
     found = judged((run, values), at_most=40, show="{:.1f}")
     assert (found.ours, found.interval) == ("30.0", "10.0 to never")
     assert (found.n, found.held, found.scale, found.why) == (3, 2, "paper", "")
-    assert found.as_plain()["runs"] == ("prieto2025/fig06b|plain",)
+    told = {"statement": "s", "quote": "it is so", "where": "Section 1", "reads": ""}
+    told |= {"extra": False, "ours": "30.0", "interval": "10.0 to never", "held": 2}
+    told |= {"n": 3, "scale": "paper", "main": False, "exact": False, "why": ""}
+    told |= {"verdict": "mixed", "holds": False, "runs": ("prieto2025/fig06b|plain",)}
+    told |= {"id": "r", "question": "", "same_as": "", "shorter": "", "leads": False}
+    told["values"] = {"0": "10.0", "1": "never", "2": "30.0"}
+    assert found.as_plain() == told
     one = judged((run, {0: 0.5}), below=1, show="{:.0%}")
     assert (one.ours, one.interval) == ("50\N{NO-BREAK SPACE}%", "—")
     assert one.why == "the plain one (2 of 3 seeds, 1.5 min each)"
@@ -204,6 +211,27 @@ def test_a_rerun_of_some_arms_judges_no_row_that_rests_on_others(record, monkeyp
     monkeypatch.setattr(project, "is_retrained", True)
     assert judged((runs, share), above=0).verdict == "not run"
     assert judged((runs[:1], share), above=0).verdict.startswith("holds")
+    sheet = claims.Sheet("p/fig1")
+    sheet.add(row(above=0, main=True), (runs[:1], share))
+    of_book = "Nothing is smaller or shorter than in the paper"
+    told = "A rerun: the verdicts below are those of its own runs."
+    assert sheet.box("So.").text.startswith(told) and of_book in sheet.box().text
+    monkeypatch.setattr(change, "in_use", change.read("optimizer.lr=0.02"))
+    box = sheet.box("So.").text
+    assert box.startswith(f"With optimizer.lr = 0.02, under the book's names. {told}")
+    assert of_book not in box
+
+
+def test_a_page_of_measurements_alone_judges_no_paper(record):
+    sheet = claims.Sheet("prieto2025/figx")
+    sheet.add(row(says="", where="", main=True), (Run(record, "plain"), THREE))
+    closing = sheet.closing()
+    carried = closing.beside[claims.MIME]
+    assert (carried["verdict"], carried["scale"]) == ("not judged", "paper")
+    assert "Beyond the paper: 1 measurement of ours" in closing.html
+    assert "Tests registered" not in closing.html
+    told = ["So.", "d · m · l · o · 500 epochs"]
+    assert sheet.box("So.").text.splitlines() == told
 
 
 def test_what_nobody_ran_is_not_what_no_run_can_test(record):
@@ -230,8 +258,6 @@ def test_what_no_run_could_fail_is_shown_and_not_counted(record):
     one = sheet[1]
     assert (one.verdict, one.holds, one.ours) == ("by construction", False, "2")
     assert outcome(one.verdict) == "idle"
-    fare = "Of the 2 claims of this page 1 holds, 1 is true by construction"
-    assert fare in sheet.box().text
     closing = sheet.closing().text
     assert "(by construction: it is an identity)" in closing
     said = "column update_bin: measured by commit aa0a192, not by today's code"
@@ -275,6 +301,21 @@ def sheet(record):
     return sheet
 
 
+LESS = "Less than the paper's"
+SIZES = {  # what runs have less of, and what the box says of it
+    ("width 8", "width 8"): [f"{LESS}: width 8"],
+    ("", "", "width 8"): [f"{LESS} (O): width 8"],
+    ("width 8", "width 9, two seeds of five"): [
+        f"{LESS} (M): width 8",
+        f"{LESS} (N): width 9",
+    ],
+    ("width 7", "width 8", "width 9"): [
+        f"{LESS} ({label}): width {size}"
+        for label, size in zip("MNO", (7, 8, 9), strict=True)
+    ],
+}
+
+
 def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     box = sheet.box("The paper says <so>.")
     recipe = "d · m · l · o · 500 epochs"
@@ -285,23 +326,54 @@ def test_the_box_answers_and_says_what_its_badge_judges(sheet):
     told = ["The paper says <so>.", badge, size, others, recipe]
     assert box.text.splitlines() == told
     assert "&lt;so&gt;" in box.html and "verdict holds" in box.html
-    for run in list(sheet.runs):  # of a smaller network it says what is smaller
-        run.record.experiment = replace(run.record.experiment, reduced="width 8")
-    assert "Less than the paper's: width 8" in sheet.box().text
+    (one,) = sheet.runs
+    for sizes, told in SIZES.items():
+        several = claims.Sheet("prieto2025/figx")
+        plan = one.record.experiment
+        runs = []
+        for label, size in zip("MNO", sizes, strict=False):
+            smaller = replace(one.record, experiment=replace(plan, reduced=size))
+            runs.append(Run(smaller, "plain", label))
+        several.add(row(above=0, main=True), (runs, THREE))
+        said = several.box().text.splitlines()[1:]
+        assert said == [*told, *([recipe] if len(told) < 3 else [])]
+    one.record.experiment = replace(plan, reduced="width 8")
     # the answer may be about other runs than the main row, then the box tells no size
-    text = sheet.box(runs=[Run(run.record, "x")]).text
+    text = sheet.box(runs=[Run(one.record, "x")]).text
     assert "width 8" not in text and recipe in text
     exact = claims.Sheet("p/tab1")
     exact.add(row(exact=True, main=True), ("0", 1, 2))
     exact.add(row(is_run=False), None)
-    told = exact.box().text.splitlines()
-    assert told[0] == "mixed true in 1 of 2 cases: “it is so”."
-    assert told[1] == (
-        "Of the 2 claims of this page 1 holds in some runs only, 1 is not run"
-    )
+    assert exact.box().text.startswith("mixed true in 1 of 2 cases: “it is so”.")
+    only = claims.Sheet("p/tab1")
+    only.add(row(exact=True, main=True), ("0", 1, 1))
+    assert only.box().text == "holds in the only case: “it is so”."
     exact.add(row(is_run=False, main=True), None)  # a page has one main claim
     with pytest.raises(ValueError, match="too many"):
         exact.box()
+
+
+FARE = "1 holds, 1 holds in some runs only, 1 fails, 1 cannot be told, 1 is true by "
+FARE += "construction, 1 is not run"
+
+
+def test_claims_are_counted_by_their_verdicts_in_words():
+    held = [row(held=n, n=3) for n in (3, 1, 0)]
+    held += [row(tried=True), row(n=3, by_construction="so"), row()]
+    for many, fare in ((1, FARE), (2, PLURAL)):
+        sheet = claims.Sheet("p/fig1")
+        sheet.extend(held * many + [row(extra=True, n=3), row(same_as="p/fig2", n=3)])
+        sheet[0] = replace(sheet[0], main=True)
+        said = f"Of the {6 * many} claims of this page {fare}"
+        assert sheet.box().text.splitlines()[1] == said
+    for held, told in ((0, "true in none of 3 runs"), (2, "true in 2 of 3 runs")):
+        sheet = claims.Sheet("p/fig1")
+        sheet.append(row(main=True, held=held, n=3))
+        assert f" {told}: “it is so”." in sheet.box().text
+
+
+PLURAL = "2 hold, 2 hold in some runs only, 2 fail, 2 cannot be told, 2 are true by "
+PLURAL += "construction, 2 are not run"
 
 
 def test_the_box_says_what_decides_and_explains_terms(record, tmp_path, monkeypatch):
@@ -321,9 +393,13 @@ def test_the_box_says_what_decides_and_explains_terms(record, tmp_path, monkeypa
     assert tables.terms("a wug", "liu2026/fig01") == []
 
 
-def test_the_closing_shows_and_carries_the_claims(sheet):
+def test_the_closing_shows_and_carries_the_claims(sheet, capsys, monkeypatch):
+    """And prints them, but in a notebook."""
     reading._READ.append({"record": "prieto2025/fig01"})
     bundle = sheet.closing()._repr_mimebundle_()
+    assert capsys.readouterr().out == f"{bundle['text/plain']}\n"
+    monkeypatch.setattr("builtins.__IPYTHON__", True, raising=False)
+    assert sheet.closing() and not capsys.readouterr().out
     carried, html = bundle[claims.MIME], bundle["text/html"]
     assert (carried["page"], carried["scale"]) == ("prieto2025/figx", "paper")
     assert carried["verdict"] == "holds"
@@ -332,6 +408,9 @@ def test_the_closing_shows_and_carries_the_claims(sheet):
     assert [c["holds"] for c in carried["claims"]] == [True, False, True, False, True]
     assert "Fewer than three seeds: plain (2 of 3 seeds, 1.5 min each)." in html
     assert "<summary>Beyond the paper: 1 measurement of ours</summary>" in html
+    soup = BeautifulSoup(html, "html.parser")
+    cells = [cell.text for cell in soup.find("table").find_all("tr")[1]("td")]
+    assert cells == ["it is so Section 1", "a < b", "2", "1 to 3", "3", "holds"]
     assert "held in 1 of 3" in html and "a &lt; b" in html and "<beside>" not in html
     assert bundle["text/plain"].count("\n") == 4
 

@@ -1,5 +1,6 @@
 """The command: what it prints, its exit codes, one sentence for every bad call."""
 
+import io
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import torch
 from helpers import arm, experiment
 from recorded import contents, result
 
-from claimbook import cli, papers, project, records
+from claimbook import __version__, cli, papers, project, records
 from claimbook.__main__ import main
 from claimbook.engine import pool
 from claimbook.experiment import Spec
@@ -64,6 +65,7 @@ RUN = ("run", NAME, "--scale", "smoke", "--processes", 0)
 
 
 def test_run_list_status(grokbook, known, monkeypatch):
+    assert grokbook("--version") == (0, f"{__version__}\n", "")
     known(experiment(arm("a"), arm("b")))
     code, out, err = grokbook("list", NAME, "--scale", "smoke")
     assert (code, err) == (0, "") and "no estimate" in out
@@ -82,11 +84,35 @@ def test_run_list_status(grokbook, known, monkeypatch):
     assert cli.main(["list", NAME]) == 0
 
 
+class Closed(io.StringIO):
+    """A pipe whose reader has ended, as of `| head`."""
+
+    def flush(self):
+        raise BrokenPipeError
+
+
+def test_a_closed_pipe_ends_it_without_a_word(grokbook, known, monkeypatch):
+    known(experiment())
+    ended = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr("sys.stdout", Closed())
+    cli.main(["list", NAME])
+    assert ended == [0]
+
+
 def test_status_lists_columns_without_code_and_that_is_no_fault(grokbook, known):
-    tiny = known(experiment(arm(log=10), seeds=(0, 1)))
-    for seed in tiny.seeds:
+    tiny = known(experiment(arm(log=10), seeds=(0, 1, 2)))
+    for seed in (0, 1):
         one = result(tiny.arms[0], seed, info=CPU, more=["update_below.0"])
         records.add(tiny, one)
+    _, out, _ = grokbook("list", NAME, "--scale", "smoke", "--json")
+    told = json.loads(out)  # of three members, two of which took two seconds each
+    assert told.pop("last") == records.recorded(tiny)["plain|0"]["finished"]
+    assert told == {"experiment": NAME, "scale": "smoke", "recorded": 2} | {
+        "members": 3,
+        "seconds": {"a processor": 6},
+        "all": "0:00:06 on a processor",
+    }
     code, out, err = grokbook("status")
     assert (code, NAME in out) == (0, True)
     assert err == (
@@ -103,6 +129,9 @@ def test_time_budget(grokbook, known):
         assert (code, err.count("\n")) == (75, 1)
         assert f"{done} members in" in out and f"time is up before {told}" in err
         assert grokbook(*RUN, "--arms", "a")[0] == 0
+    late = "time is up before 2 of 2 members: name these with --arms and --seeds"
+    again = grokbook(*RUN, "--replace", "--time-budget", 1e-6)
+    assert again[0] == 75 and late in again[2]
 
 
 def test_wrong_calls(grokbook, tmp_path):
@@ -117,6 +146,7 @@ def test_wrong_calls(grokbook, tmp_path):
         (["run", NAME, "--seeds", "7"], "unknown seed at laptop scale '7'"),
     ):
         sentence(grokbook(*words), 2, *parts)
+    assert cli._seconds("0") == 0
     for words, part in (
         (["merge"], "required: FOLDER"),
         ([], "name a command: list, run, merge, status"),

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from helpers import everything, put, tiny_cifar, tiny_images, tiny_mnist
 
-from claimbook.errors import DataError, UnknownName
+from claimbook.errors import BookError, DataError, UnknownName
 from grokbook import datasets
 from grokbook.datasets.fetch import ARCHIVES, URLS
 
@@ -161,6 +161,9 @@ def test_cifar100_normalised(folder, monkeypatch):
     data = datasets.cifar100(normalised=True, train_samples=4, test_samples=3)
     assert data.x_train.shape == (4, 3, 32, 32)
     assert data.y_test.tolist() == [0, 1, 2]
+    for name in ("train_samples", "test_samples"):
+        with pytest.raises(BookError, match=f"{name} is a whole number from 1 on"):
+            datasets.cifar100(**{name: 0})
     whole = datasets.cifar100(normalised=True)
     assert whole.x_train.mean((0, 2, 3)).abs().max() < 1e-4
     assert whole.x_train.std((0, 2, 3)).tolist() == pytest.approx([1, 1, 1], abs=1e-4)
@@ -196,6 +199,8 @@ def test_crops_are_all_squares_of_the_padded_image_and_of_its_mirror():
         assert torch.equal(cuts[:, 0], cuts[:, 1])
         expected = torch.cat([squares, mirrored]).unique(dim=0)
         assert torch.equal(cuts[:, 0].unique(dim=0), expected)
+        is_mirrored = cuts[:, 0, 6] < cuts[:, 0, 5]  # within the padding
+        assert is_mirrored.float().mean().item() == pytest.approx(0.5, abs=0.06)
     middle = datasets.crop_flip(picture, size=3, padding=9, random=False)
     assert torch.equal(middle, picture[..., 1:4, 1:4])
 

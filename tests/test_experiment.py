@@ -5,7 +5,7 @@ from itertools import product
 
 import torch
 from golden.arms import ARMS
-from helpers import ENCODER, arm
+from helpers import ENCODER, MLP, arm
 
 from claimbook import names, papers
 from claimbook.engine import build
@@ -91,6 +91,18 @@ def test_every_smoke_test_is_tiny_and_keeps_the_classes_of_its_modulus():
         small = shrink(arm(dataset=data, model=model))
         found = [*small.dataset.options.values(), *small.model.options.values()]
         assert found == expected
+
+
+def test_a_smoke_test_changes_the_length_and_limits_the_options():
+    """And gives no setting to an arm that has not got it."""
+    one = arm(**CHANGES)
+    sizes = {"classes": 9, "vocabulary": 9, "width": 8, "hidden": (16,)}
+    small = {"dataset": Spec("modular", p=11), "epochs": 6, "log": 3, "keep": (0, 6)}
+    small["model"] = Spec("transformer", **ENCODER.options | sizes)
+    small |= {"later_loss": (3, one.later_loss[1]), "rarely": (3, one.rarely[1])}
+    assert shrink(one) == replace(one, **small, batch_size=4, eval_batch=4)
+    mlp = Spec("mlp", **MLP.options | {"widths": (8,)})
+    assert shrink(arm()) == arm(model=mlp, epochs=6, log=3)
 
 
 def test_rows_have_what_all_share_unless_they_say_otherwise():

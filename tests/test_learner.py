@@ -5,6 +5,7 @@ import json
 import runpy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -189,6 +190,20 @@ def test_a_step_that_cannot_be_captured_goes_on_and_says_why_once(monkeypatch):
             warm()()
 
 
+def test_a_captured_step_is_replayed_and_gives_the_tensors_of_its_capture(monkeypatch):
+    replayed, calls = [], iter(range(99))
+    graph = SimpleNamespace(replay=lambda: replayed.append(1))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: graph)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: None)
+    monkeypatch.setattr(torch.cuda, "graph", lambda *_, **__: contextlib.nullcontext())
+    captured = device.Captured(lambda: next(calls), "cuda")
+    found = [captured() for _ in range(device.WARM + 3)]
+    last = device.WARM
+    assert (found, len(replayed)) == ([*range(last), last, last, last], 3)
+    here = device.Captured(lambda: next(calls), "cpu")
+    assert [here() for _ in range(last + 2)] == [*range(last + 1, 2 * last + 3)]
+
+
 def test_everything_is_what_it_says():
     settings = {"dataset": Spec("modular", p=11, train_fraction=0.3), "alpha": 0.5}
     settings["later_loss"] = (2, Spec("mean_squared_error"))
@@ -297,6 +312,12 @@ def test_radial_energy_of_a_penalty_alone():
         mean = float(pre.norm(dim=1).mean())
         assert float(found[f"radius.pre.{k}"]) == pytest.approx(mean)
         hidden = pre.relu()
+
+
+def test_a_penalty_that_reads_no_activation_leaves_a_network_its_shortcuts():
+    for penalty, is_tapped in (("l2", False), ("radius", True)):
+        charged = arm(penalties=(Spec(penalty, strength=0.5),))
+        assert Learner([(charged, 0)]).is_tapped == is_tapped
 
 
 def test_the_objective_is_the_loss_of_the_step():

@@ -1,5 +1,6 @@
 """To teach with: decks that fit the screen, and can be read from the last row."""
 
+import io
 import math
 import re
 from itertools import pairwise
@@ -9,6 +10,7 @@ import matplotlib.pyplot as plt
 import pytest
 from browser import shown
 from matplotlib.text import Text
+from PIL import Image
 from test_site import HTML, anchors, parsed
 
 from book._ext import catalogue, lectures, notebooks, pages
@@ -77,40 +79,64 @@ def figure():
 
 
 def test_a_slide_has_large_letters_and_its_own_words(figure):
-    assert len(slide(figure, "b", (), {"see below": "high"}, 5.2)) == 1
+    widths = [line.get_linewidth() for line in figure.axes[1].lines]
+    (png,) = slide(figure, "b", (), {"see below": "high"}, 5.2)
+    image = Image.open(io.BytesIO(png))
+    assert (image.size, image.mode) == ((1920, 780), "P")
     (panel,) = figure.axes
+    found = [line.get_linewidth() for line in panel.lines]
+    assert found == pytest.approx([1.6 * width for width in widths])
     labels = [label.get_text() for label in panel.get_yticklabels()]
     assert (panel.get_title("left"), panel.get_ylabel()) == ("second", "loss")
     assert (panel.texts[0].get_text(), labels) == ("high", ["none", "high"])
     sizes = [text.get_fontsize() for text in figure.findobj(Text)]
-    assert min(sizes) >= 18
+    assert min(sizes) == 18
     assert figure.get_size_inches().tolist() == [12.8, 5.2]
 
 
 def test_a_legend_has_what_is_drawn_with_a_label_or_without(figure):
     first, second = figure.axes
-    first.plot([0, 1], [1, 1], color=plots.GREY, label="gone")
     for line in second.lines:
         line.set_label("")
+    for panel, label in ((first, "{}"), (second, "")):
+        panel.bar([0], [1], color=plots.SKY, label=label.format("bar"))
+        panel.scatter([0], [0], color=plots.GREEN, label=label.format("dot"))
+    first.plot([0], [0], "D", color=plots.GREY, label="paper")
+    second.plot([0], [0], "D", color=plots.BLACK)
+    first.plot([0, 1], [1, 1], color=plots.PURPLE, label="both")
+    second.plot([0, 1], [1, 1], color=plots.YELLOW, label="both")
+    first.plot([0, 1], [1, 1], color=plots.ORANGE, label="gone")
     figure.legend(*first.get_legend_handles_labels(), loc="outside upper center")
     slide(figure, "b", (), {}, 5.2)
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["red", "blue"]
+    names = {text.get_text() for text in legend.get_texts()}
+    assert names == {"red", "blue", "bar", "dot", "paper", "both"}
+    assert legend._ncols == 4
 
 
 @pytest.mark.parametrize(
     ("panels", "steps", "seen"),
-    [("", (), [[0], [0, 1]]), ("a", ("blue", "red"), [["blue"], ["blue", "red"]])],
+    [
+        ("", (), [[0], [0, 1]]),
+        ("a", ("blue", "red"), [["blue", "bar"], ["blue", "bar", "red", "dot"]]),
+    ],
 )
 def test_a_slide_shows_step_after_step(figure, monkeypatch, panels, steps, seen):
+    first, places = figure.axes[0], []
+    dot = first.scatter([0.5], [0.5], color=plots.RED, label="dot")
+    (bar,) = first.bar([0.5], [0.1], color=plots.BLUE)
+    bar.set_label("bar")
+
     def shown(figure):
-        if not steps:
-            return [at for at, x in enumerate(figure.axes) if x.get_visible()]
-        lines = (line for line in figure.axes[0].lines if line.get_visible())
-        return sorted(line.get_label() for line in lines)
+        figure.draw_without_rendering()
+        places.append([panel.get_position().bounds for panel in figure.axes])
+        parts = [first.lines[1], bar, first.lines[0], dot] if steps else figure.axes
+        names = {part: part.get_label() if steps else k for k, part in enumerate(parts)}
+        return [names[part] for part in parts if part.get_visible()]
 
     monkeypatch.setattr(plots.slides, "_png", shown)
     assert slide(figure, panels, steps, {}, 5.2) == seen
+    assert places[0] == places[1]
 
 
 def test_a_slide_refuses_a_figure_that_its_page_does_not_show(tmp_path, monkeypatch):

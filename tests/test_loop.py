@@ -4,12 +4,15 @@ import contextlib
 import errno
 import json
 import math
+import os
 import pickle
+import platform
 import re
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
@@ -364,6 +367,39 @@ def test_devices_and_the_library_of_a_processor(monkeypatch):
         (found,) = loop.train([(arm(epochs=1), 0)])
         assert found.info["matmul"] == library
         assert not protocol.now.onednn
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "H200")
+    about = {"device": "cuda", "device_name": "H200", "matmul": "cuBLAS"}
+    about |= {"torch": torch.__version__.split("+")[0]}
+    assert device.describe("cuda") == about | {"python": platform.python_version()}
+    monkeypatch.setattr(device, "prepare_gpu", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        loop.train([(arm(), 0)], device="cuda")
+
+
+def test_a_gpu_rounds_as_it_is_asked_to_and_has_a_stream_to_capture(monkeypatch):
+    asked, matmul, cudnn, memory = [], *(SimpleNamespace() for _ in range(3))
+    monkeypatch.setattr(torch.backends.cuda, "matmul", matmul)
+    monkeypatch.setattr(torch.backends, "cudnn", cudnn)
+    monkeypatch.setattr(torch.utils, "deterministic", memory)
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    monkeypatch.setattr(torch, "use_deterministic_algorithms", partial(note, asked))
+    monkeypatch.setattr(torch.cuda, "set_stream", partial(note, asked))
+    monkeypatch.setattr(torch.cuda, "Stream", lambda: "stream")
+    device.prepare_gpu.__wrapped__()
+    library = SimpleNamespace(mallopt=lambda *pair: kept.append(pair))
+    threads, kept = [], []
+    monkeypatch.setattr(device.ctypes, "CDLL", {"libc.so.6": library}.get)
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    device.prepare_cpu()
+    assert (threads, kept) == ([1], [(-3, 2**30), (-1, 2**31 - 1)])
+    assert asked == [((True,), {"warn_only": True}), (("stream",), {})]
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    assert not (matmul.allow_tf32 or cudnn.allow_tf32)
+    assert not memory.fill_uninitialized_memory
+
+
+def note(asked, *words, **options):
+    asked.append((words, options))
 
 
 def paused(checkpoint, member):
@@ -425,6 +461,16 @@ def test_a_checkpoint_is_written_once_a_minute_and_at_the_end(tmp_path, monkeypa
     member, checkpoint = (arm(epochs=10), 0), tmp_path / "checkpoint"
     loop.train([member], checkpoint=checkpoint, report=report)
     assert saved == [3, 6, 9, 10]
+    monkeypatch.undo()
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    now[0] = 0.0
+    how = {"checkpoint": checkpoint, "report": report}
+    assert loop.train([member], should_stop=after(3), **how) is None
+    now[0] = 1000.0  # the time between is no training
+    (one,) = loop.train([member], checkpoint=checkpoint)
+    assert one.seconds == 100
+    (one,) = loop.train([member], checkpoint=checkpoint)
+    assert one.seconds == 100
 
 
 KILLED = """
@@ -495,6 +541,9 @@ def test_two_runs_that_save_the_same_member_at_once(tmp_path, monkeypatch):
 
 
 def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
+    def no_memory(*_, **__):
+        raise torch.OutOfMemoryError
+
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -504,6 +553,9 @@ def test_full_disk_under_a_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(TrainingError, match="No space left .* free some"):
         paused(checkpoint, member)
+    monkeypatch.setattr(torch, "load", no_memory)
+    with pytest.raises(torch.OutOfMemoryError):  # of a GPU: a stack is halved then
+        loop.train([member], checkpoint=checkpoint)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [whole]
 
 

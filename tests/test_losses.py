@@ -117,6 +117,8 @@ def test_smoothing_is_torchs_also_in_a_stack(batch):
     expected = F.cross_entropy(*batch, label_smoothing=0.2)
     close(loss(smoothing=0.2), expected, rtol=1e-14, atol=1e-14)
     shares = torch.tensor([0.0, 0.2], dtype=DOUBLE)
+    one = losses.softmax_cross_entropy(logits[0], labels[0], smoothing=shares[1])
+    assert one.dtype == torch.float32
     together = vmap(lambda share: loss(smoothing=share))(shares)
     close(together, torch.stack([F.cross_entropy(*batch), expected]))
 

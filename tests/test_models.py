@@ -54,6 +54,11 @@ def test_mlp_is_linear_layers_on_one_hots_with_taps():
         hidden = hidden @ layer.weight.T + layer.bias
         hidden = hidden.relu() if index < 2 else hidden
     close(model(x), hidden)
+    model, x = mlp(embedding=4, head_bias=False)
+    hidden = model.embedding[x].flatten(1)
+    for layer in model.layers[:2]:
+        hidden = (hidden @ layer.weight.T + layer.bias).relu()
+    close(model(x), hidden @ model.layers[2].weight.T)
     model, x = mlp()
     tap = Recorder()
     logits = model(x, tap)
@@ -435,3 +440,52 @@ def test_start_of_the_decoder():
         (block.mlp[1].weight, math.sqrt(2 / 384)),
     ):
         assert weight.std().item() == pytest.approx(expected, rel=0.05)
+
+
+ATTENTION = [f"attention.{part}" for part in ("query", "key", "value", "output")]
+WRITERS = ["attention.output", "mlp.0", "mlp.1"]
+ROOT = 128**-0.5
+QUERY = 2**-0.5 * ROOT
+FLAT = 3**-0.5  # the deviation of what torch draws, times the root of the inputs
+CUT = 0.8796  # that of a normal distribution cut at two deviations
+# Deviations of embedding, positions, queries, output, the two layers of an MLP and
+# unembedding, and which biases of a block are 0.
+DRAWN = {
+    "normal": ([ROOT] * 6 + [900**-0.5], []),
+    "torch": (
+        [1, 1, QUERY, FLAT * ROOT, FLAT * ROOT, FLAT / 16, FLAT * ROOT],
+        ATTENTION,
+    ),
+    "lecun": ([ROOT, 0.02, QUERY, CUT * ROOT, CUT * ROOT, CUT / 16, ROOT], WRITERS),
+    "gpt2": ([0.02] * 3 + [0.01, 0.02, 0.01, 0.02], {*ATTENTION, *WRITERS}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_starts_of_the_transformer(name):
+    torch.manual_seed(0)
+    sizes = {"vocabulary": 900, "positions": 90, "depth": 2, "hidden": (256,)}
+    model = models.Transformer(900, **sizes, bias=True, initialisation=name)
+    block = model.blocks[1]
+    drawn = [model.embedding, model.position, block.attention.query.weight]
+    drawn += [block.attention.output.weight, *(layer.weight for layer in block.mlp)]
+    deviations, zeros = DRAWN[name]
+    found = [w.std().item() for w in (*drawn, model.unembedding.weight)]
+    assert found == pytest.approx(deviations, rel=0.05)
+    biases = {n: b for n, b in block.named_parameters() if n.endswith("bias")}
+    assert {n for n, b in biases.items() if not b.any()} == {f"{n}.bias" for n in zeros}
+
+
+def test_starts_of_the_mlp():
+    """One-hots of two positions make sums of two weights, of variance 1 or 2 / 100."""
+    for start, first in (("he", (2 / 100) ** 0.5), ("unit", 0.5**0.5)):
+        model = models.MLP(50, (300, 300), vocabulary=50, initialisation=start)
+        found = [layer.weight.std().item() for layer in model.layers]
+        second = (2 / 300) ** 0.5
+        assert found == pytest.approx([first, second, second], rel=0.05)
+        assert not any(layer.bias.any() for layer in model.layers)
+    features = models.MLP(
+        50, (300,), features=100, head_bias=False, initialisation=start
+    )
+    found = features.layers[0].weight.std().item()
+    assert found == pytest.approx((2 / 100) ** 0.5, rel=0.05)

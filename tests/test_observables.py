@@ -1,5 +1,7 @@
 """Observables: what a snapshot holds, and members together as alone."""
 
+from itertools import product
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -112,15 +114,20 @@ def test_columns_are_what_they_say():
 
 
 def test_what_is_rounding_noise_has_no_direction():
+    """A mean below a millionth of the length, of the head or of the features."""
     s = snapshot()
-    features, head = s.train.taps["features"], s.params["output"]
-    centred = {"features": features - features.mean(0)}
-    without_mean = s._replace(train=s.train._replace(taps=centred))
-    without_head = s._replace(params=s.params | {"output": head - head.mean(0)})
-    for changed, is_aligned in ((s, True), (without_head, True), (without_mean, False)):
-        values = observe(changed, ["inflation"])
-        assert bool(values["mean_cosine"]) == (changed is s)
-        assert bool(values["feature_alignment"]) == is_aligned
+    features, head = s.train.taps["features"].double(), s.params["output"].double()
+    features, head = features - features.mean(0), head - head.mean(0)
+    lengths = features.norm(dim=1).mean(), head.norm()
+    for of_features, of_head in product((0.9e-6, 1.1e-6), repeat=2):
+        unit = torch.eye(6).double()[0]
+        taps = {"features": features + of_features * lengths[0] * unit}
+        params = s.params | {"output": head + of_head * lengths[1] * unit}
+        train = s.train._replace(taps=taps)
+        values = observe(s._replace(params=params, train=train), ["inflation"])
+        has_mean = of_features > 1e-6
+        assert bool(values["feature_alignment"]) == has_mean
+        assert bool(values["mean_cosine"]) == (has_mean and of_head > 1e-6)
 
 
 def seen(logits, labels):

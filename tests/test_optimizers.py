@@ -303,7 +303,8 @@ def test_descent_begins_at_a_loss_or_step_for_each_member_and_does_not_end():
     for members, (when, begins) in product((3, None), cases):
         ours = parameters(members=members)
         build = AdamW if members is None else StackedAdamW
-        optimizer = descend_from(build(named(ours), lr=0.01), lr=0.25, **when)
+        groups = [{"params": part} for part in (named(ours)[:2], named(ours)[2:])]
+        optimizer = descend_from(build(groups, lr=0.01), lr=0.25, **when)
         for i in range(6):
             set_gradients(ours, i)
             loss = losses[0, i] if members is None else losses[:, i]
@@ -320,6 +321,9 @@ def test_descent_begins_at_a_loss_or_step_for_each_member_and_does_not_end():
                 rules[i >= begins[member]].step()
             for p, one in zip(ours, own, strict=True):
                 torch.testing.assert_close(p[at], one, rtol=1e-5, atol=1e-6)
+        kept = optimizer.state[ours[0]]["descend_from"]  # which a checkpoint saves
+        descends = [begin < 6 for begin in begins[: members or 1]]
+        assert (kept["descends"].flatten().tolist(), kept["step"]) == (descends, 6)
 
 
 def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():
@@ -361,6 +365,7 @@ def test_schedules_at_named_steps():
     expected = [0.1, 0.5, 1, 1, 0.5 + 0.125**0.5, 0.5, 0.5 - 0.125**0.5, 0.00025]
     assert factors == pytest.approx(expected, abs=1e-4)
     assert schedules.cosine(0, 10) == schedules.cosine(9, 10, warmup=10) == 1
+    assert schedules.cosine(5, 10) == 0.5
     factors = [schedules.warmup(k, 100, over=10) for k in range(100)]
     assert factors == [(k + 1) / 10 for k in range(10)] + [1.0] * 90
 
@@ -422,6 +427,7 @@ def test_defaults_of_a_stack_are_those_of_the_rule_for_one_network():
     params = [torch.nn.Parameter(torch.ones(2))]
     for one, stack in ((AdamW(params), StackedAdamW), (SGD(params, 0.1), StackedSGD)):
         assert stack.numbers.items() <= one.defaults.items()
+    AdamW(params, lr=1.0, weight_decay=2.0)  # turns weights round, and no longer
 
 
 def test_the_divisor_of_a_stack_has_the_eps_of_each_member():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import psutil
@@ -15,7 +16,7 @@ from helpers import ENCODER, arm, experiment
 
 from claimbook import project, records
 from claimbook.engine import loop, pool
-from claimbook.errors import NoRecord, TrainingError
+from claimbook.errors import BookError, NoRecord, TrainingError
 from claimbook.experiment import Spec
 
 pytestmark = pytest.mark.usefixtures("tiny_data")
@@ -64,6 +65,9 @@ def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
     counted = []
     loop.train([(arm(epochs=6, log=3), 0)], report=counted.append)
     assert counted == [0, 3, 6]
+    counted.clear()
+    loop.train([(arm(epochs=50, log=50), 0)], report=counted.append)
+    assert counted == [0, 20, 40, 50]
 
 
 def test_a_log_has_a_line_in_minutes_and_a_terminal_in_seconds(monkeypatch):
@@ -94,13 +98,57 @@ class Threads(ThreadPoolExecutor):
         super().__init__(1)
 
 
+class Dead(Threads):
+    """Of which every worker ends without a word."""
+
+    def submit(self, *_):
+        return super().submit(self.end)
+
+    def end(self):
+        raise BrokenProcessPool
+
+
+def test_fewer_workers_go_on_until_none_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(Threads, "started", [])
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", Dead)
+    todo = pool.tasks([experiment(seeds=range(6))], tmp_path)
+    told = "^0 members recorded, of the others: a worker process ended without a word "
+    told += r"\(no memory\?\): the same command goes on from its checkpoint$"
+    with (
+        pytest.warns(UserWarning, match=r"word \(no memory\?\): fewer at a time go on"),
+        pytest.raises(TrainingError, match=told),
+    ):
+        pool.train(todo, device="cpu", processes=7)
+    assert Threads.started == [6, 3, 1]
+
+
+def test_each_kind_is_tried_once_and_an_error_is_a_sentence(tmp_path, monkeypatch):
+    arms = arm("a"), arm("b", alpha=2.0), arm("c", dtype="float64")
+    todo, tried = pool.tasks([experiment(*arms)], tmp_path), []
+    monkeypatch.setattr(pool.Learner, "step", lambda one: tried.append(one.arm.name))
+    pool.try_out(todo)
+    assert tried == ["a", "c"]
+    for error, told in (
+        (ValueError("odd"), "^arm 'a' cannot be trained with these settings: odd$"),
+        (BookError("ask me"), "^ask me$"),
+    ):
+
+        def fail(_, error=error):
+            raise error
+
+        monkeypatch.setattr(pool.Learner, "step", fail)
+        with pytest.raises(BookError, match=told):
+            pool.try_out(todo)
+
+
 def test_time_budget_stops_and_a_later_call_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "ProcessPoolExecutor", Threads)
     tiny, how = experiment(seeds=(0,)), {"device": "cpu", "out": tmp_path}
     for processes in (0, 1):
         with pytest.raises(NoRecord):
             pool.run(tiny, time_budget=1e-9, processes=processes, **how)
-    assert not pool.run(tiny, processes=0, **how).missing
+    with ThreadPoolExecutor(1) as beside:  # which no signal reaches
+        assert not beside.submit(pool.run, tiny, processes=1, **how).result().missing
     assert left(tmp_path) == []
 
 
@@ -181,6 +229,13 @@ def test_processes_share_a_gpu_and_what_is_too_large_is_trained_at_the_end(
     (tmp_path / "control").touch()
     assert not pool.run(tiny, tmp_path / "several", device="cuda").missing
     assert Threads.started == [2, 2] and seen == [2] * 7
+    some = lambda _, __, workers, *___: iter([(0, f"{workers} workers")])  # noqa: E731
+    monkeypatch.setattr(pool, "_in_processes", some)
+    todo = pool.tasks([tiny], tmp_path / "more")
+    for on, cores, workers in (("cuda", 7, 4), ("cpu", 7, 7), ("cpu", None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        with pytest.raises(TrainingError, match=f"others: {workers} workers$"):
+            pool.train(todo, device=on)
 
 
 def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
@@ -200,6 +255,11 @@ def test_fewest_seeds_first_and_only_what_is_named(tmp_path, monkeypatch):
     stacks = pool.groups(pool.tasks([tiny], tmp_path))
     names = ["".join(task.member[0].name for task in stack) for stack in stacks]
     assert names == ["cc", "ab"]
+    monkeypatch.undo()
+    for settings, sizes in (({}, [128, 2]), ({"model": ENCODER}, [1] * 130)):
+        many = experiment(arm(**settings), seeds=range(130))
+        stacks = pool.groups(pool.tasks([many], tmp_path))
+        assert [len(stack) for stack in stacks] == sizes
 
 
 CHILD = """
@@ -337,8 +397,8 @@ def test_only_what_nobody_is_writing_any_more_is_removed(tmp_path):
     )
     for path in (alive, dead, old, other, unnamed):
         path.touch()
-    long_ago = time.time() - 2 * project.ABANDONED
-    os.utime(old, (long_ago, long_ago))
+    for path, age in ((old, 605), (alive, 595)):  # ten minutes
+        os.utime(path, (time.time() - age,) * 2)
     with project.written_whole(checkpoint) as part:
         part.touch()
         project.remove_parts(checkpoint)

@@ -2,7 +2,6 @@
 trained elsewhere come into the records, all of them or none."""
 
 import contextlib
-import dataclasses
 import math
 import pickle
 import re
@@ -12,6 +11,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -62,7 +62,7 @@ def test_round_trip(two, path, tmp_path):
     assert (about["epochs_per_second"], about["epochs"]) == (15.0, 30)
     assert (about["commit"], about["source"]) == (project.commit(), project.source())
     a, b = two.arms
-    renamed = experiment(dataclasses.replace(a, name="A|new"), b)
+    renamed = experiment(replace(a, name="A|new"), b)
     assert [*records.load(renamed, tmp_path).members] == ["A|new|0", "b|0", "A|new|1"]
 
 
@@ -83,6 +83,7 @@ def test_one_frame_of_a_record_of_the_book():
     assert frame.equals(papers.record("prieto2025/fig02").frame)
     assert frame.attrs["paper"] == "Prieto et al. (2025)"
     assert frame.attrs["settings"]["scale"] == "paper"
+    assert (frame.attrs["units"][:6], frame.attrs["licence"]) == ("epochs", "MIT")
     every = grokbook.members().query("experiment == 'prieto2025/fig02'")
     assert len(every.query("scale == 'paper'")) == len(frame.attrs["members"])
     rows = grokbook.verdicts().query("page == 'prieto2025/fig02' and main")
@@ -156,7 +157,17 @@ def test_a_measured_nan_is_no_missing_value(tmp_path):
     assert list(found.isna()) == [False, True, True]
 
 
-@pytest.mark.parametrize("spoil", [b"{}\n<<<<<<< HEAD", b"\xff", b"", b"a,b\n1,2"])
+SPOILT = [
+    lambda written: b"{}\n<<<<<<< HEAD" + written,
+    lambda written: b"\xff" + written,
+    lambda written: written[:-9],
+    lambda written: b"a\nb\n" + written,
+    lambda written: b"{}\n" + written,
+    lambda written: written.replace(b"arm", b"amr"),
+]
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
 def test_a_damaged_table_beside_the_records_is_named(two, path, monkeypatch, spoil):
     folder = path.parents[1]
     monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))
@@ -166,7 +177,7 @@ def test_a_damaged_table_beside_the_records_is_named(two, path, monkeypatch, spo
         records.write_index([two])
         assert len(read())
         written = (folder / name).read_bytes()
-        (folder / name).write_bytes(spoil + written[:-9])
+        (folder / name).write_bytes(spoil(written))
         with pytest.raises(BookError, match=name) as caught:
             read()
         assert "\n" not in str(caught.value)
@@ -212,7 +223,7 @@ def test_looks_that_a_file_lacks_are_missing(two, path, tmp_path):
     a, b = two.arms
 
     def lacking(**looks):
-        seen = experiment(dataclasses.replace(a, **looks), b)
+        seen = experiment(replace(a, **looks), b)
         assert ("a", 0) not in records.load(seen, tmp_path).missing
         return [s for one, s in records.missing(seen, tmp_path) if one.name == "a"]
 
@@ -251,8 +262,8 @@ def test_one_that_sees_less_does_not_take_what_others_see(
 ):
     """Else the two would train it by turns for ever, or a column would be lost."""
     a, b = two.arms
-    dense = experiment(dataclasses.replace(a, observables=wide), b)
-    rare = dataclasses.replace(a, observables=narrow)
+    dense = experiment(replace(a, observables=wide), b)
+    rare = replace(a, observables=narrow)
     apart = experiment(rare, b, name="prieto2025/fig07")
     records.add(dense, result(dense.arms[0], 0, more=[column]), tmp_path)
     for loss in (5.0, 6.0):  # the second takes the place of its own
@@ -521,8 +532,8 @@ def test_replace_takes_another_and_the_first_that_is_offered(into, folder, tmp_p
 
 def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):
     other = two_arms("paper", "prieto2025/fig07")
-    rare = dataclasses.replace(A, observables=("core",))
-    apart = dataclasses.replace(other, arms=(rare, B))
+    rare = replace(A, observables=("core",))
+    apart = replace(other, arms=(rare, B))
     records.add(apart, result(rare, 0, loss=4.0), folder)
     assert len(list(folder.glob("*/*.fig07.parquet"))) == 1
     records.merge([folder], [PAPER, other], into)
@@ -530,9 +541,9 @@ def test_one_that_was_trained_apart_stays_apart(into, folder, tmp_path):
 
 
 def changed_setting(folder, _):
-    new = dataclasses.replace(A, epochs=40)
+    new = replace(A, epochs=40)
     one = result(new, 1, epochs=new.logged_epochs())
-    records.add(dataclasses.replace(PAPER, arms=(new, B)), one, folder)
+    records.add(replace(PAPER, arms=(new, B)), one, folder)
 
 
 def frame_of(path):
@@ -626,8 +637,8 @@ FORGED = {
     "no torch": ("no torch in words", having(torch=None)),
     "another source": ("no SHA-256 of its source", having(source="mine")),
     "finished soon": ("has no day", having(finished="soon")),
-    "of no stack": ("number of members_together", having(members_together=0)),
     "an accuracy of 7": ("accuracy that is not from 0 to 1", measured(test_accuracy=7)),
+    "a little too much": ("is not from 0 to 1", measured(test_accuracy=1 + 1.1e-6)),
     "less than no loss": ("train_loss that is not from 0", measured(train_loss=-0.1)),
     "a loss of NaN": ("loss of NaN, which ends", measured(train_loss=math.nan)),
     "no end": ("no whole number of epochs", having(epochs=29.5)),
@@ -653,11 +664,33 @@ def test_a_forged_member_is_refused_though_its_digest_is_right(tmp_path, said, f
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
+LEAST = {"seed": 0, "epochs": 0, "format": 0, "members_together": 1}
+
+
+def test_metadata_have_no_number_below_the_least_one_and_are_read_without_rows(
+    two, path, tmp_path
+):
+    for seconds, rounded, rate in ((7.127, 7.13, 4.21), (0.0, 0.0, 3e10)):
+        records.add(two, replace(result(two.arms[0], 1), seconds=seconds), tmp_path)
+        about = records.recorded(two, tmp_path)["a|1"]
+        assert (about["seconds"], about["epochs_per_second"]) == (rounded, rate)
+    rows, meta = frame_of(path)
+    for name, least in LEAST.items():
+        path.write_bytes(member._parquet(rows, meta | {name: least - 1}))
+        with pytest.raises(RecordError, match=f"has no whole number of {name}"):
+            member.metadata(path)
+    free = {"seconds": 0, "epochs_per_second": 0.0}
+    path.write_bytes(member._parquet(rows, meta | LEAST | free))
+    assert member.metadata(path).items() >= LEAST.items()
+
+
 NEWCOMERS = {
     "which source": lambda rows, meta: (rows, meta | {"source": ...}),
     "no observable makes, magic": measured(magic=1.0),
     "no column test_accuracy": lambda rows, meta: (rows[["epoch", "train_loss"]], meta),
     "without a number, norm.a": measured(**{"norm.a": math.nan}),
+    "an observable that there is not, 'lost'": with_arm(observables=["lost"]),
+    "no column norm": with_arm(rarely=[10, ["rank"]]),
 }
 
 
@@ -669,14 +702,25 @@ def test_code_of_today_leaves_no_such_member(into, folder, monkeypatch, said, fo
     meta["digest"] = member._digest(rows.to_numpy(), list(rows), meta)
     path.write_bytes(member._parquet(rows, meta))
 
+    made = dict.fromkeys(A.observables, set()) | {"rank": {"norm"}}
+    made["core"] = {"train_loss", "test_accuracy"}
+
     def stems(names=None):
-        return {"train_loss", "test_accuracy"} | ({"norm"} if names is None else set())
+        return {stem for name in names or made for stem in made[name]}
 
     merging = [folder], BOOK, into
     with pytest.raises(RecordError, match=f"{path} .*{said}"):
         records.merge(*merging, stems=stems)
     monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))  # the book has it already
     records.merge(*merging, stems=stems, dry_run=True)
+
+
+def test_rounding_may_carry_a_share_a_millionth_past_its_bound(tmp_path):
+    for share in (1 + 0.9e-6, -0.9e-6):
+        one = result(A, 0)
+        one.rows[-1]["test_accuracy"] = share
+        records.add(PAPER, one, tmp_path)
+        assert len(records.load(PAPER, tmp_path)) == 1
 
 
 def test_one_that_reached_its_stop_ends_early_and_no_other_does(tmp_path):

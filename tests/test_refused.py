@@ -6,20 +6,21 @@ import pytest
 import torch
 from helpers import MLP, arm
 
-from claimbook import change, evidence, papers
+from claimbook import change, evidence, names, papers
 from claimbook.change import Change
-from claimbook.engine import pool
+from claimbook.engine import build, pool
 from claimbook.engine.learner import Learner
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
 from claimbook.observing import observe
-from grokbook import losses, metrics
+from grokbook import losses, metrics, models
 from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
 from grokbook.models.transformer import Layout
 from grokbook.optimizers import clip, clip_rows, grokfast, hold_norm
+from grokbook.optimizers.rules import StackedSGD
 
 SOFTMAX = "softmax_cross_entropy"
-SGD = Spec("sgd", lr=0.1)
+SGD, MUON = Spec("sgd", lr=0.1), Spec("muon", lr=0.1)
 # What is given, and a part of the sentence that has to come.
 NUMBERS = [
     ({"epochs": -1}, "epochs is -1: give a whole number from 0 on"),
@@ -38,6 +39,8 @@ NUMBERS = [
     ({"alpha": float("nan")}, "alpha is nan: give a finite number"),
     ({"init_scale": float("inf")}, "init_scale is inf"),
     ({"stop": 99.0}, "stop is 99.0: give an accuracy, from above 0 to 1"),
+    ({"stop": 0.0}, "stop is 0.0"),
+    ({"epochs": 10**9, "log": ((10**6, 1), (10**9, 999 * 10**6))}, "log is .* 1,000,0"),
 ]
 NAMES = [
     ({"dtype": "flaot32"}, "unknown dtype 'flaot32': use one of float32"),
@@ -94,6 +97,15 @@ MEASURED = [
 ]
 
 
+EDGES = {"epochs": 10**9, "log": ((10**6, 1), (10**9, 10**9)), "after_stop": 0}
+EDGES |= {"batch_size": 1, "eval_batch": 1, "rarely": (1, ("norms",)), "keep": (0,)}
+EDGES |= {"later_loss": (0, Spec(SOFTMAX)), "stop": 1.0}
+
+
+def test_the_least_and_the_largest_numbers_are_taken():
+    assert arm(epochs=0).epochs == 0 and arm(**EDGES).stop == 1
+
+
 @pytest.mark.parametrize(("settings", "sentence"), NUMBERS)
 def test_numbers_are_refused_where_an_arm_is_written(settings, sentence):
     with pytest.raises(BookError, match=f"arm 'plain': {sentence}") as error:
@@ -106,6 +118,15 @@ def test_what_does_not_exist_or_fit_is_refused_before_a_step(settings, sentence)
     with pytest.raises(BookError, match=sentence) as error:
         Learner([(arm(**settings), 0)])
     assert "\n" not in str(error.value)
+
+
+def test_a_stop_needs_the_accuracy_at_every_log(monkeypatch):
+    known = names.observables()
+    mine = known["core"]._replace(makes=frozenset({"train_loss"}))
+    monkeypatch.setitem(known, "mine", mine)
+    build.check(arm(observables=("mine",)))
+    with pytest.raises(BookError, match="measure test_accuracy at every log: add core"):
+        build.check(arm(observables=("mine",), stop=0.5))
 
 
 def test_every_member_of_a_stack_is_looked_at():
@@ -148,6 +169,10 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
         lambda: losses.softmax_cross_entropy(LOGITS, LABELS, smoothing=-1.0),
         r"smoothing is in \[0, 1\], not -1.0",
     ),
+    (lambda: metrics.waves(ROWS, torch.cartesian_prod(LABELS, LABELS), p=4), "of 4"),
+    (lambda: metrics.waves(ROWS, torch.ones(9, 2).long(), p=3), "of all pairs .*of 3"),
+    (lambda: metrics.waves(ROWS, torch.zeros(1, 2).long(), p=1), "an odd p, not of 1"),
+    (lambda: models.MLP(5), r"either vocabulary= \(tokens\) or features="),
     (lambda: StableMaxLoss(ignore_index=1.5), "ignore_index is a whole number"),
     (lambda: StableMaxLoss(dtype="float32"), "a floating one, not 'float32'"),
     (lambda: StableMaxLoss(label_smoothing="a"), r"label_smoothing is in \[0, 1\]"),
@@ -161,6 +186,7 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: clip(torch.nn.ReLU(), norm=1), "clip needs an optimizer .* not ReLU"),
     (lambda: clip(torch.optim.SGD, norm=1), "clip needs an optimizer .* not SGD"),
     (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is not a matrix: \(2,\)"),
+    (lambda: hold_norm(stack(), names=["b"], norm=1), r"'b' is not a matrix: \(3, 2\)"),
     (lambda: hold_norm(named(), names="w", norm=1), r"names is a list .* \['w'\]"),
     (lambda: Layout(vocabulary=2, norms="mlp"), r"norms is a list .* \['mlp'\]"),
     (lambda: Layout(vocabulary=2, dropout_at="hidden"), "dropout_at is a list"),
@@ -168,6 +194,8 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: arm(observables="core"), r"observables is a list .* \['core'\]"),
     (lambda: arm(rarely=(10, "core")), "rarely is a list"),
     (lambda: Learner([(arm(), 0)]).observe("core"), "wanted is a list"),
+    (lambda: Learner([(arm(optimizer=MUON), 0)], "meta"), "muon trains on a CPU alone"),
+    (lambda: names.code_digest("builtins"), "builtins is not a module with a file of"),
     (lambda: observe(None, "core"), "names is a list"),
     (lambda: pool.tasks([], arms="lr*"), "arms is a list"),
     (lambda: Change({}, arms="lr*"), "arms is a list"),
@@ -189,9 +217,15 @@ def named():
     )
 
 
+def stack():
+    """A rule for three networks with a vector "b"."""
+    vectors = torch.nn.Parameter(torch.ones(3, 2))
+    return StackedSGD([("b", vectors)], lr=0.1)
+
+
 @pytest.mark.parametrize(("call", "said"), SENT_IN)
 def test_what_does_not_fit_has_no_number(call, said):
-    with pytest.raises((ValueError, TypeError), match=said):
+    with pytest.raises((ValueError, TypeError, BookError), match=said):
         call()
 
 

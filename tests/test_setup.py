@@ -280,7 +280,9 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
         ("number", "5", "project.yaml is 5: write names with values"),
         ("word", "ranges: {lr: [0, inf]}", "ranges, lr, 2 is 'inf': write a number"),
         ("one", "ranges: {lr: [0]}", r"lr is \[0\]: write as many values as it needs"),
-        ("negative", "smoke: {p: -11}", "smoke, p is -11: write a whole number from 1"),
+        ("none", "smoke: {p: 0}", "smoke, p is 0: write a whole number from 1"),
+        ("truth", "smoke: {p: true}", "smoke, p is True: write a whole number"),
+        ("nan", "ranges: {lr: [0, .nan]}", "ranges, lr, 2 is nan: write a number"),
         ("null", "settings:", "settings is None: write names with values"),
         ("year", "papers: {a: 2025}", "papers, a is 2025: write text, in quotes"),
         ("misspelt", "paper: {}", "unknown key in .*project.yaml 'paper'.* papers"),
@@ -294,6 +296,10 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
         monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
         with pytest.raises(BookError, match=words):
             project.part("papers")
+    (tmp_path / "least" / "book").mkdir(parents=True)
+    (tmp_path / "least" / "book" / "project.yaml").write_text("smoke: {p: 1}")
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "least"))
+    assert project.part("smoke") == {"p": 1}
 
 
 @pytest.mark.parametrize(
@@ -569,6 +575,8 @@ def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):
         words = ("git", "-C", str(tmp_path), *identity, *words)
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
+    asked = []
+
     def asked_anew():
         project.commit.cache_clear()
         return project.commit()
@@ -589,6 +597,13 @@ def test_the_commit_is_the_one_that_training_began_with(tmp_path, monkeypatch):
     code.write_text("2")
     assert project.commit() == first
     assert asked_anew() == first + "+"
+    git("commit", "--all", "--quiet", "--message", "second")
+    project.commit.cache_clear()
+    monkeypatch.setattr(project, "source", lambda: asked.append("source"))
+    project.note_code()
+    code.write_text("3")  # during a long training
+    assert project.commit() == git("rev-parse", "--short=10", "HEAD").strip()
+    assert asked == ["source"]
     monkeypatch.setenv("GROKBOOK_COMMIT", "0123456789")
     assert asked_anew() == "0123456789"  # where another git encloses a copy
     project.commit.cache_clear()

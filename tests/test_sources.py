@@ -1,5 +1,6 @@
 """The digest of the code that trains and measures: what moves it and what does not."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import claimbook
 import grokbook
-from claimbook import project, sources
+from claimbook import digest, project, sources
 
 NOTHING = [  # a comment, a docstring, blank lines, brackets
     ("grokbook/metrics/logits.py", "import torch\n", "import torch  # as above\n"),
@@ -56,6 +57,21 @@ def test_the_closure_is_what_python_loads():
         project.training_modules(), project.packages()
     ).keys()
     assert late < closure and late | ours == closure
+
+
+ASYNC = (
+    '"""Doc."""\nasync def f(x: int, *, y=1):\n    """Doc."""\n    return [x, "a"]\n'
+)
+ARGUMENTS = "args=[arg(arg='x', annotation=Name(id='int'))], kwonlyargs=[arg(arg='y')]"
+RETURN = "Return(value=List(elts=[Name(id='x'), Constant(value='a')]))"
+
+
+def test_the_digest_of_code_is_that_with_which_functions_are_registered():
+    found = digest.skeleton(ast.parse(ASYNC))
+    arguments = f"arguments({ARGUMENTS}, kw_defaults=[Constant(value=1)])"
+    function = f"AsyncFunctionDef(name='f', args={arguments}, body=[{RETURN}])"
+    assert found == f"Module(body=[{function}])"
+    assert digest.of_code([ast.parse("x = 1"), ast.parse("y")]) == "4a7f6428886b"
 
 
 def test_imports_of_every_kind_are_followed(tmp_path):

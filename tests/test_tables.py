@@ -10,7 +10,7 @@ from pandas import Series
 
 from claimbook import evidence, papers, tables
 from claimbook.errors import UnknownName
-from claimbook.experiment import Experiment, Spec
+from claimbook.experiment import Arm, Experiment, Spec
 from claimbook.records import Record
 from claimbook.tables.html import number
 
@@ -87,8 +87,10 @@ def test_settings_stand_beside_those_of_the_paper(record, tmp_path, monkeypatch)
     text = "fig16: {paper: {weights: float16}}\ntab01: {list: [[prime, '97', E, '97']]}"
     path.write_text(text)
     assert tables.stated("prieto2025/tab01") == [["prime", "97", "E", "97"]]
+    record.experiment = replace(record.experiment, reduced="width 8")
     shown = cells(tables.training_tables(record))
     assert shown[0] == ["Setting", "Here (fig16)", "Paper"]
+    assert shown[-2:] == [["scale", "smoke", "paper"], ["reduced", "width 8", "—"]]
     assert ["weights", "float32", "float16"] in shown
     assert ["loss", "softmax cross entropy", "not stated"] in shown
     path.write_text(text.replace("}}", "}, code: {weights: half}}"))
@@ -122,18 +124,30 @@ def test_settings_in_words():
     told = ["100,000", "1e6", "1e-8", "2.5e-10", "0.001", "0.333333", "34,500"]
     assert [*map(number, values)] == told
     options = {"samples": 2000, "bias": False, "betas": (0.9, 0.98)}
-    changed = replace(
-        arm("a"),
-        dataset=Spec("sparse_parity", **options),
-        penalties=(Spec("l2", strength=5e-5),),
-        later_loss=(6000, Spec("loss", rows=1000)),
-        batch_size=1024,
-    )
-    said = {"dataset": "sparse parity", "dataset.samples": "2,000"}
-    said |= {"dataset.bias": "False", "dataset.betas": "(0.9, 0.98)"}
-    said |= {"penalties": "l2(strength=5e-5)", "batch size": "1,024", "steps": "30"}
-    said |= {"loss from epoch": "6,000: loss(rows=1,000)"}
-    assert tables.settings_in_words(changed).items() >= said.items()
+    plain = {"dataset": "sparse parity", "dataset.samples": "2,000"}
+    plain |= {"dataset.bias": "False", "dataset.betas": "(0.9, 0.98)", "model": "m"}
+    plain |= {"loss": "l", "optimizer": "o", "optimizer.lr": "0.1"}
+    specs = Spec("sparse_parity", **options), *map(Spec, "ml"), Spec("o", lr=0.1)
+    one = Arm("a", *specs, epochs=3000, log=1)
+    whole = {"epochs (full batch)": "3,000", "weights": "float32"}
+    assert tables.settings_in_words(one) == plain | whole
+    parts = {"batch_size": 1024, "later_loss": (6000, Spec("loss", rows=1000))}
+    said = {"loss from epoch": "6,000: loss(rows=1,000)", "steps": "3,000"}
+    said |= {"batch size": "1,024", "schedule": "constant", "augmentation": "none"}
+    said |= {"weights": "float32"}
+    assert tables.settings_in_words(replace(one, **parts)) == plain | said
+    parts |= {"wrappers": (Spec("clip", norm=0.5), Spec("centre"))}
+    parts |= {"penalties": (Spec("l2", strength=5e-5),), "schedule": Spec("cosine")}
+    parts |= {"augment": Spec("crop", size=8), "autocast": "bfloat16"}
+    parts |= {"dtype": "float64", "alpha": 0.5, "init_scale": 3.0}
+    said |= {"gradient": "clip(norm=0.5); centre()", "penalties": "l2(strength=5e-5)"}
+    said |= {"schedule": "cosine()", "augmentation": "crop(size=8)"}
+    said |= {"weights": "float64", "autocast": "bfloat16", "logits times": "0.5"}
+    said |= {"initial weights times": "3"}
+    assert tables.settings_in_words(replace(one, **parts)) == plain | said
+    whole |= {"schedule": "cosine()"}
+    changed = replace(one, schedule=Spec("cosine"), augment=Spec("crop", size=8))
+    assert tables.settings_in_words(changed) == plain | whole
 
 
 def test_provenance_begins_with_the_command(record):
@@ -147,6 +161,8 @@ def test_provenance_begins_with_the_command(record):
     assert len(soup("table")) == 2 and len(soup.select("details table")) == 1
     details = ["fig16.smoke", "torch 2.13.0; onednn", "abc1234", "4.5", "1,234"]
     assert cells(shown, 1)[1] == details
+    one = replace(record, members={"b|0": about()})
+    assert cells(tables.provenance(one))[1][2:] == ["1 of 6", "AMD EPYC", "2026-11-21"]
     record.members["a|0"]["uncommitted"] = True
     told = "3 of 6; trained by uncommitted code: 1 of 3 members"
     assert cells(tables.provenance(record))[1][2] == told
@@ -198,6 +214,47 @@ def test_a_recipe_names_what_arms_share_and_both_values_where_they_differ():
     told += "activation penalty, strength 0.05 (in some) · 30 epochs"
     assert tables.recipe([plain, other]).partition(" · ")[2] == told
     rates = [replace(plain, optimizer=Spec("sgd", lr=float(lr))) for lr in range(4)]
-    rates = [replace(one, batch_size=2) for one in rates]
-    assert tables.recipe(rates).endswith("SGD, lr 0 / … / 3 · 30 steps")
+    uneven = Spec("mlp", widths=(20, 10))
+    some = {"batch_size": 2, "penalties": (radius,), "model": uneven}
+    told = "MLP, layers of width 20 and 10 · cross-entropy · SGD, lr 0 / … / 3 · "
+    told += "activation penalty, strength 0.05 · 30 steps"
+    found = tables.recipe([replace(one, **some) for one in rates])
+    assert found.partition(" · ")[2] == told
+    assert "SGD, lr 0 / 1 / 2 · " in tables.recipe(rates[:3])
+    assert tables.recipe([plain, replace(plain, batch_size=2)]).endswith(" · 30 steps")
     assert tables.recipe([]) == ""
+    data = Spec("sparse_parity", samples=2000, train_fraction=0.5)
+    sizes = {"depth": 2, "width": 128, "norm": "batch"}
+    loss = Spec("softmax_cross_entropy", dtype="float64", smoothing=0.1)
+    sgd = Spec("sgd", lr=0.1, momentum=0.9, eps=1e-8, weight_decay=0.01)
+    one = arm("a", dataset=data, model=Spec("mlp", **sizes), loss=loss, optimizer=sgd)
+    told = " · MLP, 2 layers, width 128, norm batch"
+    told += " · cross-entropy, in float64, smoothing 0.1"
+    told += " · SGD, lr 0.1, momentum 0.9, eps 1e-8, weight decay 0.01 · 30 epochs"
+    parity = "sparse parity, 50\xa0% of the pairs, 2,000 samples"
+    assert tables.recipe([one]) == parity + told
+    few = replace(one, dataset=Spec("mnist", train_samples=200))
+    assert tables.recipe([few]) == "MNIST, 200 images" + told
+    still = replace(one, optimizer=Spec("sgd", momentum=0.0))
+    assert tables.recipe([still]).endswith("SGD, no momentum · 30 epochs")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("{paper: {steps: '100,000'}}", "30 of 100,000 steps"),
+        ("{paper: {epochs (full batch): '31'}}", "30 of 31 epochs"),
+        ("{paper: {epochs (full batch): 40 steps}}", "30 of 40 steps"),
+        ("{paper: {steps: many}, code: {steps: '40'}}", "30 of 40 steps"),
+        ("{paper: {steps: '30'}, code: {steps: '40'}}", ""),
+        ("{notes: {steps: '40'}}", ""),
+    ],
+)
+def test_a_shorter_training_is_told_with_the_papers(
+    record, tmp_path, monkeypatch, settings, said
+):
+    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
+    path = tmp_path / "book" / "prieto2025" / "settings.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"fig16: {settings}")
+    assert tables.reduced_length(record, "a") == said

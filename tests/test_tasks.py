@@ -41,7 +41,7 @@ def test_an_operation_is_never_run_as_code(tmp_path):
         datasets.modular(5, f"__import__('os').remove({str(there)!r}) or a + b")
     assert there.exists()
     begin = time.monotonic()
-    for text in ("9**9**9**9", "((((a**64)**64)**64)**64)**64", "a**b", "a**-1"):
+    for text in ("a**b", "a**-1", "9**9**9**9", "((((a**64)**64)**64)**64)**64"):
         with pytest.raises(BookError, match="write it as in 'a\\*\\*3'"):
             datasets.modular(5, text)
     assert time.monotonic() - begin < 1
@@ -150,7 +150,7 @@ SHARE = "train_fraction is the share of rows to train on, above 0 and below 1"
         ),
         ("modular", {"encoding": "random_binary", "bits": 0}, "from 7 to 24, not 0"),
         ("modular", {"encoding": "random_binary", "bits": 25}, "from 7 to 24, not 25"),
-        ("modular", {"p": 12, "operation": "divide"}, "divide takes a prime p, not 12"),
+        ("modular", {"p": 4, "operation": "divide"}, "divide takes a prime p, not 4"),
         ("modular", {"p": 1}, "p is a whole number from 2 to 2000, not 1"),
         ("modular", {"p": 11.0}, "p is a whole number from 2 to 2000, not 11.0"),
         ("modular", {"p": True}, "p is a whole number from 2 to 2000, not True"),
@@ -278,12 +278,16 @@ def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
         names.check_pinned([own(pin)])
 
 
+ASKS = "from claimbook.errors import BookError\nraise BookError('ask me')"
+
+
 @pytest.mark.parametrize(
     ("text", "name", "words"),
     [
         ("", "nobodys:loss", "cannot be imported .ModuleNotFoundError: No module"),
         ("def f(:", "my_own:loss", "cannot be imported .SyntaxError"),
         ("raise SystemExit(3)", "my_own:loss", "cannot be imported .SystemExit: 3"),
+        (ASKS, "my_own:loss", "^ask me"),
         ("def lost(): pass", "my_own:loss", "unknown loss in my_own 'loss': .* lost"),
     ],
 )

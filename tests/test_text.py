@@ -5,7 +5,7 @@ import torch
 from helpers import put, tiny_corpus
 from skips import skip_without
 
-from claimbook.errors import DataError, UnknownName
+from claimbook.errors import BookError, DataError, UnknownName
 from claimbook.project import data_folder
 from grokbook.datasets.algorithmic import SYMBOLS, additions
 from grokbook.datasets.text import _bytes, characters, encoder, wikitext
@@ -31,6 +31,7 @@ def test_code_merges_by_rank_and_writes_any_text(folder, monkeypatch):
     assert encode(" the") == [258]  # Ġt and he, then both
     assert encode("\x00é") == [byte[0], *(byte[b] for b in "é".encode())]
     assert byte[ord("!")] == 0  # as in GPT-2's file
+    assert max(encode("<|endoftext|>")) < 256
     assert encoder(257)(" the") == [byte[ord(" ")], byte[ord("t")], 256]
     assert encoder(256)("he") == [byte[ord("h")], byte[ord("e")]]
 
@@ -98,6 +99,12 @@ def test_a_text_that_is_too_short_or_not_there(folder, monkeypatch):
     assert characters(block=19).x_test.shape == (1, 19)
     with pytest.raises(UnknownName, match="unknown data file 'hamlet.txt'"):
         characters("hamlet.txt")
+    for how, what in (
+        ({"block": 0}, "block"),
+        ({"test_blocks": 0}, "number of blocks"),
+    ):
+        with pytest.raises(BookError, match=f"{what} is a whole number from 1 on, not"):
+            characters(**{"block": 7} | how)
 
 
 def written(x, y):

@@ -74,6 +74,8 @@ def test_radial_energy_of_known_angles_and_of_rows_that_do_not_count():
     )
     found = metrics.radial_energy(h, torch.zeros(5, 2))
     assert not any(found.values())
+    small = metrics.radial_energy(h[:1], 1.1e-6 * g[:1])  # above the mask
+    assert float(small["masked"]) == pytest.approx(2)
 
 
 def test_shared_direction():
@@ -111,6 +113,12 @@ def test_known_spectra_also_preconditioned():
     objective, params = quadratic([k / 100 for k in range(1, 101)]), {"x": double(100)}
     few = metrics.largest_eigenvalue(objective, params, most_products=4)
     assert few < 0.999 < metrics.largest_eigenvalue(objective, params) <= 1 + 1e-9
+    # the tolerance is a share of the value, however long the longest eigenvector is
+    for size in (1.0, 1e-3):
+        values = [-1000.0, *(k / 100 for k in range(1, 101))]
+        objective = quadratic([size * value for value in values])
+        found = metrics.largest_eigenvalue(objective, {"x": double(101)})
+        assert 0.998 < found / size <= 1 + 1e-9
 
 
 def test_probes_gather_around_the_trace():

@@ -359,7 +359,7 @@ class Learner:
 
         return params, function
 
-    def tap_grads(self, member: int = 0, *, total: bool = False) -> dict[str, Any]:
+    def tap_grads(self, member: int = 0, *, total: bool) -> dict[str, Any]:
         """Return (activation, its gradient) of one member, by the name of the tap.
 
         ``member`` is its index in the stack. The gradient is that of the loss, or with

@@ -49,7 +49,7 @@ def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
     The lightest has a contrast of 3 on white.
     """
     # of a single value it is the lightest
-    scale = plt.get_cmap("viridis_r")(np.linspace(0.42, 1, max(2, len(values))))
+    scale = plt.get_cmap("viridis_r")(np.linspace(0.42, 1, len(values)))
     return dict(zip(values, map(to_hex, scale), strict=False))
 
 

@@ -112,8 +112,6 @@ class Record:
         a value outside of the arm's rare epochs (`Arm.rarely`) is measured at every
         logged epoch, any other one at the rare epochs alone.
         """
-        if has_value.empty:
-            return has_value  # the experiment may have no such arm
         is_rare = has_value.index.isin(self.experiment.arm(arm).rare_epochs())
         if has_value[~is_rare].any():
             return pd.Series(True, index=has_value.index)

@@ -98,7 +98,7 @@ class Attention(nn.Module):
     d is the width of a head. ``index`` is that of the block, for the name of the tap.
     """
 
-    def __init__(self, layout: Layout, index: int = 0):
+    def __init__(self, layout: Layout, index: int):
         super().__init__()
         width, bias = layout.width, layout.bias
         self.layout = layout
@@ -197,7 +197,7 @@ class Block(nn.Module):
     ``index`` is that of the block in its network, for the names of its taps.
     """
 
-    def __init__(self, layout: Layout, index: int = 0):
+    def __init__(self, layout: Layout, index: int):
         super().__init__()
         self.index = index
         self.norm_positions = layout.norms
