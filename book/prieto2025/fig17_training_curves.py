@@ -71,20 +71,16 @@ apart = {
     ),
 }
 sheet.box(f"""\
-StableMax is a replacement for softmax that grows along a line, not exponentially. The paper
-trains a language model, GPT-2, in four ways: with softmax alone (SCE, in the figure Softmax CE), with StableMax in the
-loss, with StableMax in attention, and with ⊥Grad, which leaves out the part of the gradient along
-the weights. StableMax in the loss ends last. With it the next token is among the model's five
-likeliest less often than with any other way, by {apart["paper"]} points or more.
+The paper trains a language model, GPT-2, in four ways: with softmax alone (SCE, in the figure
+Softmax CE), with StableMax, a replacement for softmax, in the loss or in attention, and with
+⊥Grad, which leaves out the part of the gradient along the weights. StableMax in the loss ends
+last: by {apart["paper"]} points or more its next token is less often among the five likeliest.
 
-Our model is much
-smaller, and its training far shorter. There StableMax in the loss is last too, from the first
-measurement on, and ends {apart["here"]} points below the next. So its last place holds at the start
-of a training; how it ends stays open.
+Our model is much smaller, and its training far shorter. There StableMax in the loss is last too,
+from the first measurement on, and ends {apart["here"]} points below the next. How it ends stays open.
 
-On images, with a ResNet-18, the ways end level in the paper.
-Here, with {len(images[0].seeds)} network of each and a learning rate of our choice, StableMax in the loss
-leads at the start: with the other two the test loss first rises far above that of a guess.""")
+On images, with a ResNet-18, the ways end level in the paper. Here, with {len(images[0].seeds)} network of
+each and a learning rate of our choice, StableMax in the loss leads at the start.""")
 
 # %% tags=["remove-input"]
 
