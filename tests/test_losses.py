@@ -128,6 +128,13 @@ def test_stablemax_is_softmax_of_the_log_transform(batch):
     close(losses.stablemax(logits), log_transform(logits).softmax(-1))
 
 
+def test_shares_of_many_classes_have_room_in_float16():
+    """Their sum is above its largest number, 65,504."""
+    shares = losses.stablemax(torch.full((1, 40_000), 2.0), dtype=torch.float16)
+    assert shares.dtype == torch.float16
+    assert shares.double().sum() == pytest.approx(1, rel=1e-2)
+
+
 def test_every_dtype_is_kept_and_equal_logits_give_log_classes():
     given = torch.zeros(2, 4), torch.tensor([0, 3])
     for (name, loss), dtype in product(LOSSES.items(), DTYPES):

@@ -64,10 +64,10 @@ NAMES = [
         "of an arm: lr . weight_decay is above 2",
     ),
     ({"optimizer": Spec("adamw", lr=-1.0)}, "'adamw' of an arm: Invalid learning rate"),
-    ({"wrappers": (Spec("grokfast", lam=2),)}, "'lam': use one of lamb"),
+    ({"wrappers": (Spec("grokfast", lam=2),)}, "'lam': use one of lamb, alpha$"),
     ({"wrappers": (Spec("clip", norm=-1.0),)}, "'clip' of an arm: norm is a number ab"),
     ({"penalties": (Spec("l2", strenght=0.1),)}, "'strenght': use one of strength"),
-    ({"schedule": Spec("warmup", ovr=3)}, "'ovr': use one of over"),
+    ({"schedule": Spec("warmup", steps=3)}, "'steps': use one of over$"),
     ({"schedule": Spec("warmup")}, "'warmup' of an arm: .*missing.*'over'"),
     ({"augment": Spec("crop_flip", sise=8)}, "'sise': use one of size"),
     ({"observables": ("core", "hessian")}, "unknown observable 'hessian'"),
@@ -202,6 +202,11 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: change.read("epochs=9", arms="lr*"), "arms is a list"),
     (lambda: papers.best("prieto2025/fig02", arms="plain"), "arms is a list"),
     (lambda: evidence.record("prieto2025/fig02", arms="plain"), "arms is a list"),
+    (lambda: evidence.record("prieto2025/fig02", device="mps"), "unknown device 'mps'"),
+    (
+        lambda: arm(dataset=Spec("modular", operation=torch.add)).training_key(),
+        "<built-in .*, which no record can hold: .* 'my_module:my_task'$",
+    ),
 ]
 
 

@@ -15,6 +15,7 @@ from claimbook import canonical
 from claimbook.errors import BookError, refuse_text
 
 SCALES = ("paper", "laptop", "smoke")  # best evidence first
+DEVICES = ("auto", "cpu", "cuda")
 # Fields of an arm that say what it is called and what is measured, not what is trained.
 NOT_TRAINED = {
     "name",
@@ -324,12 +325,20 @@ class Result:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value of a field as JSON data: specs as dicts, tuples as lists."""
+    """Return the value of a field as JSON data: specs as dicts, tuples as lists.
+
+    Raises BookError for a function.
+    """
     if isinstance(value, Spec):
         options = {name: _plain(option) for name, option in value.options.items()}
         return {"name": value.name} | options
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    if callable(value):
+        raise BookError(
+            f"a setting is {value!r}, which no record can hold: write text or numbers, "
+            "and name a task of your own as in 'my_module:my_task'"
+        )
     return value
 
 

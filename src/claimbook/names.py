@@ -28,6 +28,16 @@ from claimbook.errors import BookError, choose
 from claimbook.experiment import Arm, Spec
 from claimbook.protocol import Data
 
+# How many arguments the learner passes in front of the options, by kind.
+ARGUMENT_COUNTS = {
+    "loss": 2,
+    "penalty": 1,
+    "optimizer": 1,
+    "wrapper": 1,
+    "schedule": 2,
+    "augment": 1,
+}
+
 
 def module_of(kind: str) -> ModuleType:
     """Import and return the module that has the names of a kind, such as "loss".
@@ -82,9 +92,10 @@ def check_options(kind: str, spec: Spec) -> None:
     """
     parameters = inspect.signature(resolve(kind, spec)).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    known = list(parameters)[ARGUMENT_COUNTS.get(kind, 0) :]
     for option in spec.options:
         if not hands_on:
-            choose(f"option of {kind} {spec.name}", option, parameters)
+            choose(f"option of {kind} {spec.name}", option, known)
 
 
 def dtype(name: str) -> torch.dtype:

@@ -200,7 +200,9 @@ def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
     logits.
     """
     weights = stablemax_transform(logits.to(dtype))
-    return weights / weights.sum(dim=-1, keepdim=True)
+    # a sum of float16 ends at 65,504
+    wide = weights.to(torch.promote_types(dtype, float32))
+    return (wide / wide.sum(dim=-1, keepdim=True)).to(dtype)
 
 
 def stablemax_cross_entropy(

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from claimbook.errors import TrainingError, choose
+from claimbook.experiment import DEVICES
 
 WARM = 3  # eager calls before a capture, in which libraries initialise lazily
 
@@ -23,7 +24,7 @@ def choose_device(name: str = "auto") -> str:
     "auto" takes a GPU if there is one. Raises TrainingError if "cuda" is asked for and
     there is none.
     """
-    choose("device", name, ("auto", "cpu", "cuda"))
+    choose("device", name, DEVICES)
     if name == "cuda" and not torch.cuda.is_available():
         raise TrainingError(
             "CUDA was asked for but PyTorch finds no GPU: use --device cpu, or install "

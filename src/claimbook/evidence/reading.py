@@ -21,7 +21,7 @@ import pandas as pd
 
 from claimbook import change, papers, project, records
 from claimbook.errors import DataError, NoRecord, choose, refuse_text
-from claimbook.experiment import SCALES, Experiment
+from claimbook.experiment import DEVICES, SCALES, Experiment
 from claimbook.records import Record
 
 FEW = 60  # members of a smoke test, each a tenth of a second; a worker starts in 7 s
@@ -35,8 +35,9 @@ class Page:
     """A page of the book, named "<paper>/<id>", which reads records by its parameters.
 
     ``scale`` is one of SCALES or "best". With ``retrain`` the page trains its runs
-    anew, on ``device``: "auto", "cpu" or "cuda". The whole process counts as a rerun
-    then, from the construction of the Page on (see `tables.is_rerun`).
+    anew, on ``device``, one of DEVICES. The whole process counts as a rerun then, from
+    the construction of the Page on (see `tables.is_rerun`). Raises UnknownName for
+    another device, also where nothing is trained.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Page:
     device: str = "auto"
 
     def __post_init__(self) -> None:
+        choose("device", self.device, DEVICES)
         if self.retrain:
             project.is_retrained = True  # `tables.is_rerun` asks for it
 
