@@ -647,3 +647,26 @@ def test_a_search_for_what_every_object_has_finds_nothing():
     for word in ("constructor", "__proto__", "hasOwnProperty"):
         assert javascript.eval(f"search('{word}')") == "[]"
     assert javascript.eval("search('norm', 'constructor')") == "[1]"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_search_is_ours_before_the_query_in_the_address_is_asked(is_first):
+    """Sphinx asks it in a listener, and themes order the scripts in either way."""
+    javascript = MiniRacer()
+    javascript.eval("""
+      const listeners = [];
+      var document = { addEventListener: (_, listener) => listeners.push(listener) };
+      var answer;
+    """)
+    script = (home() / "book/_ext/search.js").read_text(encoding="utf-8")
+    sphinx = """
+      const Search = { performTermsSearch: (words) => [...words] };
+      document.addEventListener("DOMContentLoaded", () => {
+        const words = new Set(["norm", "constructor"]);
+        answer = JSON.stringify(Search.performTermsSearch(words, new Set()));
+      });
+    """
+    for text in (script, sphinx) if is_first else (sphinx, script):
+        javascript.eval(text)
+    javascript.eval("listeners.forEach((listener) => listener());")
+    assert javascript.eval("answer") == '["norm"]'

@@ -481,7 +481,12 @@ def test_a_query_finds_its_page_first(chromium):
         for term in TERMS:  # what a word means comes before the pages that use it
             assert page.evaluate(ASKED, term)[0] == "glossary", term
         assert page.complaints == []
-    with shown(chromium, f"{(HTML / 'search.html').as_uri()}?q=slingshot+fp64") as page:
+    address = f"{(HTML / 'search.html').as_uri()}?q="
+    with shown(chromium, f"{address}slingshot+nowhereatall") as page:  # of words, most
+        page.wait_for_selector("#search-results li a")
+    with shown(chromium, f"{address}constructor") as page:
+        page.get_by_text("did not match any").wait_for()
+    with shown(chromium, f"{address}slingshot+fp64") as page:
         page.wait_for_selector("#search-results li a")
         first = page.locator("#search-results li a").first
         assert "float32" in first.text_content()

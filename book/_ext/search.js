@@ -74,7 +74,12 @@ function readProse(toText) {
   };
 }
 
-document.addEventListener("DOMContentLoaded", () => {
+function improve() {
   Search.performTermsSearch = findSome(Search.performTermsSearch);
   Search.htmlToText = readProse(Search.htmlToText);
-});
+}
+
+// Sphinx asks the query of the address in a listener of its own. It is there already
+// where its script came before this one.
+if (typeof Search === "undefined") document.addEventListener("DOMContentLoaded", improve);
+else improve();
