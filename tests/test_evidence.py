@@ -641,6 +641,13 @@ def test_what_is_absent_unlisted_or_changed_is_refused(book):
     assert evidence.cited() == []
 
 
+@pytest.mark.parametrize("text", [b"", b"name\nx\n", b'file\n"x', b"\xff"])
+def test_a_damaged_table_of_references_is_one_sentence(book, text):
+    (book.parent / "sources.csv").write_bytes(text)
+    with pytest.raises(BookError, match=r"^.*sources.csv .*take it from git again$"):
+        evidence.reference("paper2026/fig01")
+
+
 def test_all_that_is_stored_is_listed_as_it_is_and_says_where_it_comes_from():
     found = {str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*")}
     assert found == set(LISTED.file)

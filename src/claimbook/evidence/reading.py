@@ -8,6 +8,7 @@ comes from, how it was made, and its SHA-256.
 
 import glob
 import hashlib
+import io
 import json
 import math
 from collections.abc import Collection, Iterable
@@ -206,10 +207,15 @@ def reference(name: str) -> pd.DataFrame:
 def source(name: str) -> dict[str, str]:
     """Return the row of sources.csv about a reference "<paper>/<name>", by column.
 
-    Raises DataError if there is no such row.
+    Raises DataError if there is no such row, and BookError if the file is damaged.
     """
     path = project.home() / "data/references/sources.csv"
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False).set_index("file")
+    text = io.StringIO(project.read_text(path))
+    try:
+        rows = pd.read_csv(text, dtype=str, keep_default_na=False).set_index("file")
+    except (KeyError, ValueError) as error:
+        message = f"{path} is no table of files: take it from git again"
+        raise DataError(message) from error
     if (file := f"{name}.csv") not in rows.index:
         raise DataError(f"{path} lists no {file!r}: it has {', '.join(rows.index)}")
     return rows.loc[file].to_dict()
