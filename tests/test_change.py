@@ -39,6 +39,7 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ),
         ("optimizer.lr='0.02", "cannot be read: No closing quotation"),
         ("  ", "no setting is given: write one as in optimizer.lr=0.02"),
+        ("optimizer.lr=1 epochs=9 optimizer.lr=2", "optimizer.lr is given twice: "),
         (
             "optimizer.rate=1",
             "unknown setting 'optimizer.rate': use one of optimizer.lr, optimizer.eps, "

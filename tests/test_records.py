@@ -617,6 +617,7 @@ def measured(**columns):
 FORGED = {
     "every second row": ("other epochs", lambda rows, meta: (rows[::2], meta)),
     "time runs backwards": ("do not ascend", lambda rows, meta: (rows[::-1], meta)),
+    "no end of time": ("do not ascend", lambda r, m: (r.assign(epoch=math.inf), m)),
     "the last half gone": ("other epochs", lambda rows, meta: (rows[:2], meta)),
     "and so it says": ("ends at", lambda r, m: (r[:2], m | {"epochs": 10})),
     "no epochs": ("no column of e", lambda r, m: (r.drop(columns="epoch"), m)),

@@ -261,9 +261,11 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
     assert project.records_folder() == tmp_path / "data" / "records"
     monkeypatch.setenv("GROKBOOK_RECORDS", str(tmp_path / "mine"))
     assert project.records_folder() == tmp_path / "mine"
-    monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(BookError, match="nowhere is not a checkout of the book"):
-        project.home()
+    (tmp_path / "file").touch()
+    for name in ("nowhere", "file"):
+        monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path / name))
+        with pytest.raises(BookError, match=f"{name} is not a checkout of the book"):
+            project.home()
 
 
 def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):

@@ -138,7 +138,8 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
 
     Settings are separated by blanks, and quotes protect a blank in a value. A value is
     a literal of Python, or else a string. ``arms`` are patterns of the names of the
-    arms to change, by default all. Raises BookError for a text that names no setting.
+    arms to change, by default all. Raises BookError for a text that names no setting,
+    or one twice.
     """
     values = {}
     refuse_text("arms", arms)
@@ -154,6 +155,8 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
                 "optimizer.lr=0.02, and a value that has blanks in quotes, as in "
                 "dataset.operation='a*a + b'"
             )
+        if path in values:
+            raise BookError(f"{path} is given twice: leave one out")
         try:
             values[path] = ast.literal_eval(text)
         except (ValueError, SyntaxError):

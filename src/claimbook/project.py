@@ -62,7 +62,7 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
     ``folder`` and ``site`` are what GROKBOOK_HOME and GROKBOOK_SITE name.
     """
     if folder:
-        if Path(folder).exists():
+        if Path(folder).is_dir():
             return Path(folder)
         raise BookError(f"{folder} is not a checkout of the book: mend GROKBOOK_HOME")
     packaged = Path(__file__).resolve().parents[2]

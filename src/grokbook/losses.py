@@ -322,7 +322,8 @@ def rescaled_cross_entropy(
     """Return softmax CE of logits scaled to the Euclidean norm ``norm`` in each row.
 
     It is in none of the papers. The gradient of a row of zeros is huge, as its length
-    is 0; a logit times ``norm`` has to be finite in ``dtype``.
+    is 0. A logit times ``norm``, and the square of the row's length, have to be within
+    the range of ``dtype``: in float32 the length is between 1e-19 and 1e19.
     """
     logits = logits.to(dtype)
     length = torch.linalg.vector_norm(logits, dim=-1, keepdim=True)
@@ -400,7 +401,8 @@ def clamped_cross_entropy(
 
     Lower logits are raised to that, so that no exponential underflows (Liu et al. 2026,
     section B.2.10). A raised logit has no gradient, and none flows to the largest logit
-    through the raised ones.
+    through the raised ones. Logits for which ``dtype`` rounds ``depth`` away, in
+    float32 those beyond 1e9, are raised to the largest one.
     """
     logits = logits.to(dtype)
     logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)

@@ -74,7 +74,11 @@ def near_one(tensors: Iterable[Tensor]) -> list[Tensor]:
 
 
 def total_norm(tensors: Iterable[Tensor]) -> Tensor:
-    """Return the L2 norm of one or more tensors, taken as one vector."""
+    """Return the L2 norm of one or more tensors, taken as one vector.
+
+    Entries are squared in float64, in which those beyond 1e154 are infinite, and those
+    below 1e-162 are 0.
+    """
     tensors = list(tensors)
     return _inner(tensors, tensors).sqrt()
 

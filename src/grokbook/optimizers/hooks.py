@@ -375,9 +375,10 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
     ``rescale=True, scope="tensor"`` is the official code of Prieto et al. (2025): every
     tensor is projected against itself and gets back the norm of its raw gradient.
     ``rescale=False, scope="global"`` is eq. 11-12 of the paper: one projection of the
-    whole parameter vector. A tensor of zeros, or of one number, is not projected; a
-    gradient parallel to the weights becomes rounding noise, which the rescaling
-    amplifies.
+    whole parameter vector. A tensor of zeros, or of one number, is not projected; nor
+    is, in any dtype, one that is shorter than about 1e-15, as the square of its norm is
+    below the guard of the official code. A gradient parallel to the weights becomes
+    rounding noise, which the rescaling amplifies.
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
