@@ -233,7 +233,7 @@ the wide one to epoch {min(ends[BROKEN]):,} to {max(ends[BROKEN]):,}. With the {
 {told(meanless)} (runs: {len(meanless)}) and the narrow one {told(meanless_narrow)} (runs: {len(meanless_narrow)}): there these spikes do go through the mean, as the paper
 says. In the narrow MLP a sum broken *alone*, with the correct gradient left whole, brings {told(alone[ALONE[0]])}, and with the mean subtracted
 {told(alone[ALONE[1]])} (runs: {len(alone[ALONE[1]])}; [Figure 6](../liu2026/fig06_two_instabilities.ipynb)): there a growing mean is not needed. The wide MLP has
-{told(wide_sum)} slingshots so, and {told(wide_alone)} with the mean subtracted (runs: {len(wide_alone)}; [interventions](../liu2026/causes.ipynb)): there it is. Whether these spikes are the paper's kind is open.
+{told(wide_sum)} slingshots so, and {told(wide_alone)} with the mean subtracted (runs: {len(wide_alone)}; [interventions](../liu2026/causes.ipynb)): there it seems to be. Whether these spikes are the paper's kind is open.
 
 **Then Adam's steps become too large.** Adam divides by a running mean of past gradients. While gradients vanish, that mean
 decays, and the {{term}}`preconditioned sharpness` can rise. In [the narrow
