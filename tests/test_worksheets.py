@@ -114,6 +114,7 @@ def test_a_worksheet_says_what_it_lacks(monkeypatch, tmp_path):
 
 def test_a_cell_that_is_run_too_early_says_so(capsys, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr("builtins.__IPYTHON__", True, raising=False)  # a shell sets it
     monkeypatch.chdir(tmp_path)
     quiet = Config({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell(ipython_dir=str(tmp_path), config=quiet)
