@@ -130,7 +130,7 @@ def advance(task: str, folder: Path | None = None) -> dict[str, set[str]]:
     points = yaml.safe_load(path.read_text("utf-8"))
     trials = trials_of(task, folder)
     asked, chosen, never = {}, {}, []
-    for remedy in DESIGN["START"]:
+    for remedy in DESIGN["OF_TASK"][task]:
         decision = decide(remedy, task, trials[remedy])
         if decision.asked:
             asked[remedy] = [list(point) for point in decision.asked]
