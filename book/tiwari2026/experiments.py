@@ -306,6 +306,11 @@ def judged_after_all() -> Rows:
     yield row("penalty, radius 0.25 √d", penalties=penalty(target=radius(0.25)))
     yield row("MAN 0.05", penalties=activations(STRENGTH))
 
+    # strong decay at the paper's width, on until it generalises
+    yield experiment("decay512", "")
+    how = {"optimizer": adamw(decay=STRONG), "only": "paper", "keep": (END,)}
+    yield row("strong decay", epochs=20_000, rarely=(1000, SELDOM), **how)
+
     # Which experiment printed Table 6? Four rivals over nine cells at width 128, each
     # 300 epochs beyond its onset or to 2.5 times the printed epoch. The strength of
     # coupled L2 is the one of four in remedies/tune-b that comes nearest to the first
