@@ -130,7 +130,7 @@ def _check(options: argparse.Namespace) -> int:
 def _measure(options: argparse.Namespace) -> int:
     from book._ext import measures
 
-    found = measures.of_row(options.page, options.row)
+    found = measures.find(options.page, options.row)
     print(*found.code, "", *(f"# {name}" for name in found.functions), sep="\n")
     print(f"# digest: {found.digest}")
     return 0
@@ -150,7 +150,7 @@ def _register(options: argparse.Namespace) -> int:
 def _changed(options: argparse.Namespace) -> int:
     from book._ext import checks
 
-    print(*checks.changed(options.commit), sep="\n")
+    print(*checks.pages_changed(options.commit), sep="\n")
     return 0
 
 

@@ -38,20 +38,17 @@ ONE = np.float32(1)
 
 
 def draw(folder: Path, pages: Iterable[Entry] = ()) -> list[Path]:
-    """Write every picture into a folder; the files, in the order of ``IDEAS``.
+    """Write the pictures of ``IDEAS`` as SVG into a folder; return them in that order.
 
-    Beside them the miniature of every page that asks a question, and in a folder of
-    their own the thumbnails of all plots that a front page of a chapter shows.
+    Beside them are written the miniatures of ``pages`` that ask a question, and in the
+    folder "thumbnails" next to it small plots of all others that have one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     plots.use_style()
     files = []
     for name, picture in IDEAS.items():
-        with plt.rc_context({"svg.hashsalt": name, "font.size": SIZE}):
-            figure = picture()
-            files.append(folder / f"{name}.svg")
-            figure.savefig(files[-1], metadata={"Date": None, "Creator": None})
-            plt.close(figure)
+        files.append(folder / f"{name}.svg")
+        save_svg(files[-1], picture)
     moving = files[0].read_text(encoding="utf-8").replace("</svg>", f"{MOVES}</svg>")
     files[0].write_text(moving, encoding="utf-8")
     for page in pages:
@@ -65,41 +62,52 @@ def draw(folder: Path, pages: Iterable[Entry] = ()) -> list[Path]:
     return files
 
 
+def save_svg(path: Path, picture: Callable[[], Figure]) -> None:
+    """Draw a picture and write it as SVG; the same code gives the same file."""
+    with plt.rc_context({"svg.hashsalt": path.stem, "font.size": SIZE}):
+        figure = picture()
+        figure.savefig(path, metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+
+
 def thumbnail(png: bytes) -> Image.Image:
-    """A plot 480 pixels wide at most, of 32 colours."""
+    """Return a plot 480 pixels wide and high at most, of 32 colours."""
     image = Image.open(io.BytesIO(png)).convert("RGB")
     image.thumbnail((480, 480))
     return image.quantize(32)
 
 
 def miniature(notebook: NotebookNode) -> Image.Image:
-    """The first panel of a page's first plot, without what is written at its axes.
+    """Return the first panel of an executed page's first plot, without its axes' words.
 
-    Cut out of the plot for a phone, where that panel stands on top.
+    It is cut out of the plot for a phone, where that panel stands on top. Raises
+    StopIteration for a page without such a plot.
     """
-    outputs = (one for cell in notebook.cells for one in cell.get("outputs", []))
-    about = (one.get("metadata", {}).get("image/png", {}) for one in outputs)
-    narrow = next(one["narrow"] for one in about if "narrow" in one)
+    outputs = (o for cell in notebook.cells for o in cell.get("outputs", []))
+    metadata = (o.get("metadata", {}).get("image/png", {}) for o in outputs)
+    narrow = next(png["narrow"] for png in metadata if "narrow" in png)
     image = Image.open(io.BytesIO(b64decode(narrow))).convert("RGB")
-    dark = np.asarray(image.convert("L")) < 90
-    left, low = corner(dark)
-    top = low - int((~dark[:low, left][::-1]).argmax())
+    is_dark = np.asarray(image.convert("L")) < 90  # (rows, columns)
+    left, low = corner(is_dark)
+    # up along the left spine to its first pixel that is not dark
+    top = low - int((~is_dark[:low, left][::-1]).argmax())
     image = image.crop((left, top, image.width, low + 1))
     image.thumbnail((256, 256))
     return image.quantize(32, kmeans=1)
 
 
-def corner(dark: np.ndarray) -> tuple[int, int]:
-    """Column and row where the left spine of the uppermost panel meets the lower one.
+def corner(is_dark: np.ndarray) -> tuple[int, int]:
+    """Return (column, row) where left and lower spine of the uppermost panel meet.
 
-    ``dark``: (rows, columns), whether a pixel is. The left spine is the first column
-    that is dark for 60 pixels above a row, the lower one the first row that is dark
-    from there to the end. A line that is drawn across a panel is shorter.
+    ``is_dark`` (rows, columns) says it of each pixel. The left spine is the first
+    column that is dark for 60 pixels above a row, the lower one the first row that is
+    dark from there to the end. A line that is drawn across a panel is shorter. Raises
+    ValueError if there is no such place.
     """
-    for low in np.flatnonzero(dark.mean(axis=1) > 0.4):
-        above = np.asarray(dark[max(low - 60, 0) : low].all(axis=0))
+    for low in np.flatnonzero(is_dark.mean(axis=1) > 0.4):
+        above = np.asarray(is_dark[max(low - 60, 0) : low].all(axis=0))  # (columns,)
         left = int(above.argmax())
-        if low >= 60 and above[left] and dark[low, left:].mean() > 0.9:
+        if low >= 60 and above[left] and is_dark[low, left:].mean() > 0.9:
             return left, int(low)
     raise ValueError("the plot has no panel with a left and a lower spine")
 
@@ -118,15 +126,15 @@ MOVES = """<style>
 
 
 def grokking() -> Figure:
-    """What a recorded network gets right: its examples soon, everything else late."""
+    """Draw what a recorded network gets right: its examples soon, all else late."""
     record, end = papers.record("singh2026/fig05"), 9000
     figure, (axes,) = _panels(1, 2.2)
-    for kind, color, words, place in (
+    for split, color, words, place in (
         ("train", BLUE, "its examples", (400, 86)),
         ("test", ORANGE, "everything else", (400, 9)),
     ):
-        line = record.series("No LN", f"{kind}_accuracy").iloc[:, 0].dropna().loc[:end]
-        axes.plot(100 * line, color=color, lw=2.5)
+        table = record.series("No LN", f"{split}_accuracy")  # (epochs, seeds)
+        axes.plot(100 * table.iloc[:, 0].dropna().loc[:end], color=color, lw=2.5)
         axes.text(*place, words, color=color, fontweight="bold")
     veil = Rectangle((0, -4), end, 108, color="white", alpha=0.65, lw=0, zorder=2.4)
     veil.set_gid("cover")
@@ -139,21 +147,18 @@ def grokking() -> Figure:
 
 
 def floats_above_one(count: int) -> np.ndarray:
-    """1 and the next float32 numbers above it, minus 1."""
-    found = [ONE]
-    while len(found) < count:
-        found.append(np.nextafter(found[-1], np.float32(2)))
-    return np.array(found, dtype=np.float64) - 1
+    """Return 1 and the next float32 numbers above it, minus 1, as float64 (count,)."""
+    return np.arange(count) * float(np.finfo(np.float32).eps)
 
 
 def sum_in_float32(gap: float) -> tuple[float, float]:
-    """exp(-gap), and what float32 makes of 1 + exp(-gap), minus 1."""
+    """Return exp(-gap), and what float32 makes of 1 + exp(-gap), minus 1."""
     term = math.exp(-gap)
     return term, float(ONE + np.float32(term)) - 1
 
 
 def absorption() -> Figure:
-    """Two sums on the number line just above 1: one term survives, one is lost."""
+    """Draw two sums on the number line above 1: one term survives, one is lost."""
     figure, rows = _panels(2, 1.6)
     for axes, gap in zip(rows, (15.5, 17.0), strict=True):
         term, kept = sum_in_float32(gap)
@@ -168,29 +173,33 @@ def absorption() -> Figure:
         place = {"xy": (scale * kept, 0.02), "xytext": (scale * term, 0.02)}
         axes.annotate("", **place, arrowprops=arrow)
         words = "survives, rounded" if kept else "is absorbed"
-        told = f"lead {gap:g}: 1 + {_power(term)} {words}"
-        axes.text(-0.35, 0.75, told, color=color, va="center", fontweight="bold")
+        sentence = f"lead {gap:g}: 1 + {_in_powers_of_ten(term)} {words}"
+        axes.text(-0.35, 0.75, sentence, color=color, va="center", fontweight="bold")
         axes.set(xlim=(-0.4, 3.9), ylim=(-0.35, 1), yticks=[])
         axes.set_xticks(ticks, ["1", *(f"+{t:.1f}" for t in ticks[1:])])
-        _bare(axes)
+        axes.grid(False)
+        axes.spines[["left", "bottom"]].set_visible(False)
     rows[0].tick_params(labelbottom=False)
     rows[1].set_xlabel("float32 numbers above 1, in units of 10⁻⁷")
     return figure
 
 
-def _power(value: float) -> str:
-    """3.2e-07 as 3.2 · 10⁻⁷."""
+def _in_powers_of_ten(value: float) -> str:
+    """Return "3.2 · 10⁻⁷" for 3.2e-07."""
     digits, exponent = f"{value:.1e}".split("e")
-    return f"{digits} · 10" + str(int(exponent)).translate(
-        str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    )
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return f"{digits} · 10{str(int(exponent)).translate(raised)}"
 
 
 # Softmax and StableMax ---------------------------------------------------------------
 
 
 def runner_up(gaps: np.ndarray, transform: Callable) -> np.ndarray:
-    """What the second of two logits, at +gap/2 and -gap/2, weighs beside the first."""
+    """Return the weight of the lower of two logits relative to the higher, (gaps,).
+
+    They are gap/2 and -gap/2, and ``transform`` makes weights of logits: `torch.exp` in
+    a softmax.
+    """
     import torch
 
     half = torch.from_numpy(gaps) / 2
@@ -198,7 +207,7 @@ def runner_up(gaps: np.ndarray, transform: Callable) -> np.ndarray:
 
 
 def tails() -> Figure:
-    """The weight of the runner-up against the gap, and where each type absorbs it."""
+    """Draw the weight of the runner-up over the gap, and where a type absorbs it."""
     import torch
 
     figure, (axes,) = _panels(1, 3.3)
@@ -209,10 +218,10 @@ def tails() -> Figure:
     axes.plot(gaps, stable, color=COLOUR["StableMax"], lw=2.5)
     axes.text(45, stable[-1] * 9, "StableMax", color=COLOUR["StableMax"], ha="right")
     axes.text(11, 1e-9, "softmax", color=COLOUR["softmax"], ha="right")
-    for type_, x, side in ((np.float32, 45, "right"), (np.float64, 1, "left")):
-        least = np.finfo(type_).eps / 2  # half of the step from 1 to its neighbour
+    for dtype, x, side in ((np.float32, 45, "right"), (np.float64, 1, "left")):
+        least = np.finfo(dtype).eps / 2  # half of the step from 1 to its neighbour
         axes.axhline(least, color=GREY, ls="--", lw=1.2)
-        words = f"lost below, in {type_.__name__}"
+        words = f"lost below, in {dtype.__name__}"
         axes.text(x, least * 2, words, color=GREY, ha=side)
     axes.set(yscale="log", xlabel="lead of the correct logit", xlim=(0, 46))
     axes.set(ylabel="weight of the runner-up", ylim=(1e-20, 10))
@@ -223,13 +232,13 @@ def tails() -> Figure:
 
 
 def split(weight: Vector, step: Vector) -> tuple[Vector, Vector]:
-    """The part of a step along the weights, which ⊥Grad removes, and the rest."""
+    """Return the part of a step along the weights, which ⊥Grad removes; the rest."""
     along = (weight @ step) / (weight @ weight) * weight
     return along, step - along
 
 
 def projection() -> Figure:
-    """A step, the part of it along the weights, and what is left."""
+    """Draw a step, the part of it along the weights, and what is left."""
     figure, (axes,) = _panels(1, 3.2)
     weight, step = np.array([2.6, 1.3]), np.array([1.5, 1.7])
     along, kept = split(weight, step)
@@ -242,20 +251,21 @@ def projection() -> Figure:
     axes.plot(*zip(tip + along, tip + step, strict=True), color=GREY, ls=":")
     axes.text(*(weight / 2 + [0.1, -0.28]), "weights", rotation=_degrees(weight))
     axes.text(*(tip + step + [0.1, 0]), "the step", color=GREY)
-    axes.text(*(tip + along + [0.05, -0.3]), "removed:\nscales the logits", **_top(RED))
+    words = "removed:\nscales the logits"
+    axes.text(*(tip + along + [0.05, -0.3]), words, color=RED, va="top")
     axes.text(*(tip + kept + [-0.1, 0.1]), "kept by ⊥Grad", color=BLUE, ha="right")
-    reach = float(np.linalg.norm(weight))
-    turn = _degrees(weight)
-    axes.add_patch(_arc(reach, turn - 32, turn + 32, color=GREY))
-    axes.set(xlim=(-0.2, 6.4), ylim=(-0.3, 3.9))
-    return _plain(figure, axes)
+    length, angle = float(np.linalg.norm(weight)), _degrees(weight)
+    axes.add_patch(_arc(length, angle - 32, angle + 32, color=GREY))
+    axes.set(xlim=(-0.2, 6.4), ylim=(-0.3, 3.9), aspect="equal")
+    axes.axis("off")
+    return figure
 
 
 # From collapse to spike --------------------------------------------------------------
 
 
 def spike() -> Figure:
-    """The two ways from a rounded gradient to a jump of the loss, as boxes."""
+    """Draw the two ways from a rounded gradient to a jump of the loss, as boxes."""
     figure, (axes,) = _panels(1, 4.6)
     boxes = {
         "top": (
@@ -286,9 +296,9 @@ def spike() -> Figure:
         ("drift", "spike"),
         ("forget", "spike"),
     ):
-        x, y, _, _ = boxes[start]
-        to_x, to_y, _, color = boxes[end]
-        color = color if end != "spike" else boxes[start][3]
+        x, y, _, start_color = boxes[start]
+        to_x, to_y, _, end_color = boxes[end]
+        color = start_color if end == "spike" else end_color
         arrow = {"arrowstyle": "-|>", "color": color, "lw": 2}
         axes.annotate("", (to_x, to_y + 0.85), (x, y - 0.85), arrowprops=arrow)
     axes.set(xlim=(-0.6, 10.6), ylim=(-0.2, 10.2))
@@ -300,7 +310,7 @@ def spike() -> Figure:
 
 
 def norms() -> Figure:
-    """One transformer block from below to above, with the three places of a norm."""
+    """Draw one transformer block from bottom to top, with three places of a norm."""
     figure, (axes,) = _panels(1, 4.6)
     black = {"arrowstyle": "-|>", "color": BLACK, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}
     for x, y, words in ((4.2, 4.1, "attention"), (4.2, 8.3, "MLP")):
@@ -338,7 +348,7 @@ def norms() -> Figure:
 
 
 def radial() -> Figure:
-    """A gradient at an activation, split along its radius, and the penalty's pull."""
+    """Draw a gradient at an activation, split along its radius, and the penalty."""
     figure, (axes,) = _panels(1, 3.4)
     activation, target, push = np.array([1.6, 1.0]), 2.6, np.array([-0.05, 1.0])
     outward, sideways = split(activation, push)
@@ -357,15 +367,18 @@ def radial() -> Figure:
     axes.text(*(tip + pull + [0.1, -0.22]), "penalty", color=COLOUR["penalty"])
     axes.text(*(tip + push + [0.05, 0.08]), "the step", color=GREY)
     axes.text(*(tip + outward + [0.02, 0.2]), "radial: size", color=RED)
-    axes.text(*(tip + sideways + [-0.1, 0.0]), "tangential:\ndirection", **_right(BLUE))
-    axes.set(xlim=(-0.7, 3.9), ylim=(-0.35, 2.9))
-    return _plain(figure, axes)
+    words = "tangential:\ndirection"
+    axes.text(*(tip + sideways + [-0.1, 0.0]), words, color=BLUE, ha="right")
+    axes.set(xlim=(-0.7, 3.9), ylim=(-0.35, 2.9), aspect="equal")
+    axes.axis("off")
+    return figure
 
 
 # Drawing -----------------------------------------------------------------------------
 
 
 def _panels(rows: int, height: float) -> tuple[Figure, np.ndarray]:
+    """Return a figure and its panels (rows,), each of a height in inches."""
     figure, axes = plt.subplots(
         rows, 1, figsize=(WIDTH, height * rows), layout="constrained", squeeze=False
     )
@@ -375,7 +388,7 @@ def _panels(rows: int, height: float) -> tuple[Figure, np.ndarray]:
 def _arrow(
     axes: Axes, vector: Vector, *, color: str, start: Vector | None = None
 ) -> None:
-    """An arrow from ``start``, the origin unless given, along a vector."""
+    """Draw an arrow from ``start``, the origin unless given, along a vector."""
     x, y = (0.0, 0.0) if start is None else start
     style = {"arrowstyle": "-|>", "color": color, "lw": 2.4, "mutation_scale": 16}
     style |= {"shrinkA": 0, "shrinkB": 0}
@@ -383,34 +396,14 @@ def _arrow(
 
 
 def _arc(radius: float, low: float, high: float, *, color: str) -> Arc:
-    """Part of a circle about the origin, between two angles in degrees."""
+    """Return a dashed arc about the origin, between two angles in degrees."""
     size = 2 * radius
     return Arc((0, 0), size, size, theta1=low, theta2=high, color=color, ls="--", lw=2)
 
 
 def _degrees(vector: Vector) -> float:
+    """Return the angle of a vector to the x axis."""
     return math.degrees(math.atan2(vector[1], vector[0]))
-
-
-def _top(color: str) -> dict[str, str]:
-    return {"color": color, "va": "top"}
-
-
-def _right(color: str) -> dict[str, str]:
-    return {"color": color, "ha": "right"}
-
-
-def _bare(axes: Axes) -> None:
-    axes.grid(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
-
-
-def _plain(figure: Figure, axes: Axes) -> Figure:
-    """Without axes, and with right angles that look right."""
-    axes.set_aspect("equal")
-    axes.axis("off")
-    return figure
 
 
 IDEAS: dict[str, Callable[[], Figure]] = {

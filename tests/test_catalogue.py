@@ -46,14 +46,14 @@ def test_a_question_has_its_answer_and_the_claims_behind_it():
     box = {"text/html": "<p class='answer'>In 5 &lt; 6.</p><p class='answer'>No.</p>"}
     output = nbformat.v4.new_output("display_data", box)
     asked.twin.cells.insert(1, nbformat.v4.new_code_cell("sheet", outputs=[output]))
-    text = catalogue.made("questions", [asked])
+    text = catalogue.render("questions", [asked])
     assert f"[{asked.title}](/questions/q01_words.ipynb)" in text
     assert "**In 5 \\< 6.**" in text and "No." not in text  # the first paragraph
     assert asked.answer == "In 5 < 6.\n\nNo."
     leading = claim("a", "fails", question="q01", leads=True, reads="It fell by 3")
     rows = [leading, claim("b", question="q01")]
-    rows = catalogue.rests_on("q01", [entry(ID, *rows, claim("c"))])
-    told = catalogue.made("rests_on", "q01", rows).strip().splitlines()
+    rows = catalogue.claims_behind("q01", [entry(ID, *rows, claim("c"))])
+    told = catalogue.render("rests_on", "q01", rows).strip().splitlines()
     assert len([line for line in told if line.startswith("* ")]) == 1  # it leads
     assert "* It fell by 3. <span" in told[0] and "5 of 5 runs" in told[0]
     assert 'scoreboard.html#question=q01">All 2 claims' in told[-1]
@@ -63,7 +63,7 @@ def test_every_claim_is_a_square_that_leads_to_its_page():
     few, exact = claim('b "<"', "holds, one seed", 2), claim("d", interval="exact")
     judged = claim("a"), few, claim("c", "not run", 0), exact
     page = entry(ID, *judged, claim("ours", "beyond the paper", extra=True))
-    text = catalogue.made("squares", [page], "../")
+    text = catalogue.render("squares", [page], "../")
     squares = BeautifulSoup(text, "html.parser").select("td a.square")
     assert squares[0]["href"] == f"../{ID}_words.html#claim-a"
     told = [a["title"].replace("\xa0", " ") for a in squares]
@@ -96,8 +96,8 @@ def rows(text):
 def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
     pair = [claim("a"), claim("b", "holds, one seed", 1)]
     ours = claim("c", "beyond the paper", extra=True)
-    *one, last = rows(catalogue.made("scoreboard", [entry(ID, *pair, ours)], {}))
-    two = rows(catalogue.made("scoreboard", [entry(ID, *pair[::-1])], {}))
+    *one, last = rows(catalogue.render("scoreboard", [entry(ID, *pair, ours)], {}))
+    two = rows(catalogue.render("scoreboard", [entry(ID, *pair[::-1])], {}))
     assert [row["id"] for row in one] == [row["id"] for row in two][::-1]
     assert one[0].select_one("q").get_text() == "it <is> so"
     assert one[0]["data-verdict"] == "holds"
@@ -109,9 +109,9 @@ def test_a_claim_keeps_its_anchor_and_its_words_and_findings_are_true():
 def test_the_book_as_it_is_has_one_anchor_per_claim_and_a_question_per_page():
     found = entries()
     of_papers = [one for one in found if one.paper in paper_titles()]
-    text = catalogue.made("scoreboard", of_papers, {})
+    text = catalogue.render("scoreboard", of_papers, {})
     ids = [row["id"] for row in rows(text)]
-    every = [claim for one in of_papers for claim in one.carried["claims"]]
+    every = [claim for one in of_papers for claim in one.closing["claims"]]
     assert len(ids) == len(set(ids)) == sum(not one["same_as"] for one in every)
     asked = {one.id.partition("/")[2] for one in found if one.paper == "questions"}
     assert {one["question"] for one in every} == asked | {""}
@@ -126,7 +126,7 @@ def board(tmp_path):
     found = [entry("prieto2025/fig01", *prieto), entry("tiwari2026/fig02", tiwari)]
     path = tmp_path / "board.html"
     head = f"<meta charset='utf-8'><style>{STYLES}</style>"
-    path.write_text(head + catalogue.made("scoreboard", found, {}))
+    path.write_text(head + catalogue.render("scoreboard", found, {}))
     return path
 
 

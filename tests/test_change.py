@@ -13,7 +13,7 @@ from helpers import arm, experiment
 from recorded import result
 
 from book._ext import pages, suggestions
-from book._ext.entries import stated
+from book._ext.entries import yaml_of
 from claimbook import change, papers, records
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
@@ -131,13 +131,13 @@ def test_a_changed_arm_keeps_its_name_and_is_filed_apart(tmp_path):
 
 
 def test_every_number_that_pages_offer_can_be_changed():
-    for page_id in stated("book/try.yaml"):
+    for page_id in yaml_of("book/try.yaml"):
         suggestions.of(page_id).check(pages.experiments(page_id, "laptop"))
     # else it is the first setting that all runs of the first record share
-    assert suggestions._shared(TINY.arms) == ("dataset.train_fraction", 0.48)
-    assert suggestions._shared(TINY.arms[:1]) == ("optimizer.lr", 0.02)
+    assert suggestions._raised(TINY.arms) == ("dataset.train_fraction", 0.48)
+    assert suggestions._raised(TINY.arms[:1]) == ("optimizer.lr", 0.02)
     apart = [arm(dataset=Spec("x"), epochs=at, optimizer=Spec("y")) for at in (1, 2)]
-    assert suggestions._shared(apart) == ("optimizer.lr", 0.002)
+    assert suggestions._raised(apart) == ("optimizer.lr", 0.002)
     assert suggestions.of("prieto2025/fig03") is None  # trains nothing
     found = suggestions.of("prieto2025/fig15")
     assert suggestions.command("prieto2025/fig15", found) == (

@@ -173,7 +173,7 @@ def told():
 
 def test_every_number_has_a_row_that_says_it():
     text, _ = told()
-    rows = {e.address(c): c["ours"] for e in entries() for c in e.carried["claims"]}
+    rows = {e.address(c): c["ours"] for e in entries() for c in e.closing["claims"]}
     links = re.findall(LINK, text)
     assert len(links) >= 8
     for address, value in links:

@@ -56,8 +56,10 @@ RESOLVED = {
 def test_markup_becomes_plain_markdown():
     numbers = {"fig-one": 1, "fig-two": 2, "ex-a": 1}
     told = {"title": "A", "minutes": 5, "level": "b", "rubric": "Has 1."}
-    plain = partial(handouts.Plain, "prieto2025/fig02_softmax_collapse", numbers)
-    plain = partial(plain, lines={"ex-a": told})
+    plain = partial(
+        handouts.PlainMarkdown, "prieto2025/fig02_softmax_collapse", numbers
+    )
+    plain = partial(plain, exercises={"ex-a": told})
     for myst, said in RESOLVED.items():
         assert plain().markdown(myst) == said
     site = "https://name.github.io/book"
@@ -69,7 +71,7 @@ def test_markup_becomes_plain_markdown():
     assert "```python\n1\n```\n\n**Rubric.** Has 1.\n\n</details>" in plain().markdown(
         code
     )
-    assert plain(solutions=False).markdown(code) == ""
+    assert plain(has_solutions=False).markdown(code) == ""
 
 
 def test_every_handout_is_whole_and_has_no_markup_left():
@@ -81,10 +83,10 @@ def test_every_handout_is_whole_and_has_no_markup_left():
             len(re.findall(rf"^`{{3,}}\{{{kind}\}}", written, re.M))
             for kind in ("exercise", "solution")
         )
-        cells = map(notebooks.shown_as, book.cells)
+        cells = map(notebooks.display_options, book.cells)
         alts = [told["image"]["alt"] for told in cells if "figure" in told]
         for solutions in (True, False):
-            made = handouts.made(page_id, book, solutions=solutions)
+            made = handouts.page_handout(page_id, book, solutions=solutions)
             nbformat.validate(made)
             shown = texts(made)
             assert not [t for t in shown if LEFT.search(t)], page_id
@@ -125,7 +127,7 @@ def test_a_handout_runs_outside_of_the_repository(packed, tmp_path, monkeypatch)
     archive.write_bytes((packed / downloads.PACKAGE).read_bytes())
     digest = sha256(archive.read_bytes()).hexdigest()
     told = {"site": "", "archive": archive.name, "sha256": digest}
-    made = handouts.made(RUN, twin(RUN), solutions=False, start=told)
+    made = handouts.page_handout(RUN, twin(RUN), solutions=False, start=told)
     first = made.cells[1]
     no_pip = "import subprocess; as_it_was = subprocess.run; subprocess.run = None"
     first.source = f"{no_pip}\n{first.source}\nsubprocess.run = as_it_was\n"
@@ -137,7 +139,7 @@ def test_a_handout_runs_outside_of_the_repository(packed, tmp_path, monkeypatch)
     folder.mkdir(parents=True)
     where = {"metadata": {"path": str(folder)}}
     ran = NotebookClient(nbformat.from_dict(made), timeout=300, resources=where)
-    now, before = (notebooks.claims_of(one) for one in (ran.execute(), twin(RUN)))
+    now, before = (notebooks.closing(one) for one in (ran.execute(), twin(RUN)))
     assert now["claims"] == before["claims"] and len(now["claims"]) > 3
     assert not list(folder.iterdir())  # the archive is unpacked once for all hand-outs
 
@@ -224,7 +226,7 @@ def test_an_archive_in_a_folder_of_others_is_unpacked_here(
 
 
 def test_a_page_needs_what_it_imports():
-    every = handouts.needs()
+    every = handouts.requirements()
     assert any(one.startswith("torch") for one in every) and len(every) > 10
     assert not [one for one in every if one.startswith("grokking-book")]
 

@@ -97,8 +97,8 @@ def code(row):
 
 
 def faults(path):
-    rows = [*checks._unregistered(PAGE), *checks._exchanged(PAGE, path)]
-    return [*rows, *checks._functions()]
+    rows = [*checks._unregistered(PAGE), *checks._changed_tests(PAGE, path)]
+    return [*rows, *checks._function_faults()]
 
 
 def test_the_code_behind_a_row_is_what_its_value_depends_on(book):
@@ -169,11 +169,11 @@ def test_a_measurement_that_changes_after_it_was_registered_is_a_fault(
     checks.registries.cache_clear()
     monkeypatch.setattr(checks, "_values", lambda *_: {"growth, 0": "13.2"})
     assert faults(path) == []
-    entry = measures.registered(PAGE)["growth"]
+    entry = measures.registered_rows(PAGE)["growth"]
     assert entry["same"][0]["reason"] == "written more plainly"
     commit(path)
     entry.pop("same")
-    every = {"fig99": measures.registered(PAGE) | {"growth": entry}}
+    every = {"fig99": measures.registered_rows(PAGE) | {"growth": entry}}
     path.with_name("measurements.yaml").write_text(yaml.safe_dump(every))
     checks.registries.cache_clear()
     assert faults(path) == [
@@ -301,7 +301,7 @@ def test_columns_that_an_arm_does_not_ask_for_are_those_of_another_time():
 
 def test_a_row_that_a_page_does_not_have_is_named():
     with pytest.raises(UnknownName, match="unknown row of prieto2025/fig10 'grwth'"):
-        measures.of_row("prieto2025/fig10", "grwth")
+        measures.find("prieto2025/fig10", "grwth")
 
 
 @pytest.mark.parametrize(
@@ -316,4 +316,4 @@ def test_a_row_that_a_page_does_not_have_is_named():
 def test_a_version_read_in_parts_is_what_it_is_as_a_whole(text):
     parts = {}
     for _ in range(2):  # then from the parts that are known
-        assert checks._rows(text, parts) == (yaml.safe_load(text) or {})
+        assert checks._parsed(text, parts) == (yaml.safe_load(text) or {})

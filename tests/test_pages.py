@@ -97,7 +97,7 @@ def store(monkeypatch, cited="0", **changed):
     """What the store says of the page's record and reference from now on."""
     rows = DataFrame({"arm": [], "seed": [], "epoch": []})
     empty = Record(Experiment("prieto2025/fig01c", "paper", (), ()), rows, {}, {})
-    checks._stored.cache_clear(), checks._loaded.cache_clear()
+    checks._loaded.cache_clear()
     monkeypatch.setattr(checks.papers, "best", lambda *_: empty.experiment)
     monkeypatch.setattr(checks.papers, "record", lambda *_, **__: empty)
     now = lambda *_, **__: READ | changed  # noqa: E731
@@ -135,7 +135,7 @@ def test_a_page_in_order_is_executed_without_noise(book, executed):
     notebook = nbformat.reads(executed, as_version=4)
     assert notebook.cells[2].outputs[0]["text"] == "two False\n"
     assert "papermill" not in executed and "injected-parameters" not in executed
-    shown = notebooks.shown_as(notebook.cells[3])
+    shown = notebooks.display_options(notebook.cells[3])
     assert shown["figure"] == {"name": "fig-line", "caption": "A line, and no more."}
     assert shown["image"] == {"alt": "A line: flat."}
     assert shown["code_prompt_show"] == "Code: draw"
@@ -247,7 +247,7 @@ def test_a_rerun_has_nothing_that_was_written_for_the_books_result(tmp_path):
         "#| caption: It grew.\nif True:\n    pass\n"
         '    print("drawn")\nsheet.box()\npass\n'
     )
-    assert "caption" not in notebooks.shown_as(code)["figure"]
+    assert "caption" not in notebooks.display_options(code)["figure"]
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_drift_of_source_contents_record_and_reference_is_found(book, monkeypatc
     assert said.startswith(f"Page {ID} was executed with other claims than are re")
     claims.unlink()
     with monkeypatch.context() as patch:
-        checks._stored.cache_clear(), checks._loaded.cache_clear()
+        checks._loaded.cache_clear()
         patch.setattr(checks.papers, "record", refuse)
         said = "rests on what cannot be used (fig01 is stale)"
         assert checks.check() == [f"Page {ID} {said}: {again}"]
@@ -363,7 +363,7 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
         text = text.replace("2025 · Figure 1]", "2025 · beyond the paper]")
         (book / f"prieto2025/causes.{kind}").write_text(text)
     nb = nbformat.read(causes := book / "prieto2025/causes.ipynb", as_version=4)
-    nb.metadata["grokbook"]["written"] = notebooks.written(nb)
+    nb.metadata["grokbook"]["written"] = notebooks.written_digest(nb)
     nbformat.write(nb, causes)
     toc = book.parent / "_toc.yml"
     toc.write_text(f"{toc.read_text()}  - file: prieto2025/causes.ipynb\n")
@@ -434,8 +434,8 @@ def test_a_test_is_not_exchanged_in_silence(monkeypatch):
             "_versions",
             lambda path, _, them=pages_by_commit: them * (path.name == "claims.yaml"),
         )
-        monkeypatch.setattr(checks, "_recent", lambda _: {"", "1a"})
-        faults = list(checks._exchanged(ID, Path("book/prieto2025/fig01_sum.py")))
+        monkeypatch.setattr(checks, "_recent_commits", lambda _: {"", "1a"})
+        faults = list(checks._changed_tests(ID, Path("book/prieto2025/fig01_sum.py")))
         assert len(faults) == many, (new, old, faults)
 
 
@@ -443,7 +443,7 @@ def test_a_row_that_was_gone_for_a_while_is_the_same_row(monkeypatch):
     """Taken out by one commit and put back by another, with another bound or code."""
     page = Path("book/prieto2025/fig01_sum.py")
     known = {"measure": "new", "same": [], "was": []}
-    monkeypatch.setattr(checks.measures, "registered", lambda _: {"a": known})
+    monkeypatch.setattr(checks.measures, "registered_rows", lambda _: {"a": known})
     test = {"tested": "it is", "above": 2}
     for name, new, old, fault in (
         ("claims.yaml", test, test | {"above": 1}, "changed the test of its row 'a'"),
@@ -460,7 +460,7 @@ def test_a_row_that_was_gone_for_a_while_is_the_same_row(monkeypatch):
             "_versions",
             lambda path, _, them=versions, of=name: them * (path.name == of),
         )
-        (found,) = checks._exchanged(ID, page)
+        (found,) = checks._changed_tests(ID, page)
         assert found.startswith(fault)
 
 

@@ -44,7 +44,7 @@ def texts():
         if not {"_templates", "generated"} & {*path.parts} and path.stem != "changelog":
             yield path.relative_to(home() / "book").as_posix(), path.read_text("utf-8")
     for path in handouts.worksheets():
-        made = handouts.worksheet(path, solutions=True)
+        made = handouts.worksheet_handout(path, solutions=True)
         shown = [c.source for c in made.cells if c.cell_type == "markdown"]
         yield path.name, "\n\n".join(shown)
     for entry in entries():

@@ -39,7 +39,7 @@ def record(tmp_path, monkeypatch):
 
 
 def test_events_are_those_of_the_pages(record):
-    table = runs.made(runs.records_folder())
+    table = runs.table_of(runs.records_folder())
     assert len(table) == len(CURVES) and set(table["rate"]) == {0.01}
     assert {one["name"] for one in runs.fields(table)} == {*table}
     ends = table.set_index("arm")

@@ -101,9 +101,9 @@ def test_a_number_is_printed_as_it_can_be_typed_again():
     """1/2250 with six digits, as in the tables, and not with sixteen or three."""
     shown = js("(one) => [nearest.say(one), nearest.say([1 - one, 5000])]", 1 / 2250)
     assert shown == ["0.000444444", "(0.999556, 5,000)"]
-    rate = row("singh2026/fig04lr").each[0]["rate"]
+    rate = row("singh2026/fig04lr").arm_values[0]["rate"]
     (edge,) = [s for s in searched({"rate": "1e-9"})["sentences"] if "below" in s]
-    low = min(one["rate"] for name in NAMES for one in row(name).each)
+    low = min(one["rate"] for name in NAMES for one in row(name).arm_values)
     assert edge == f"No network was trained with a rate below {low:g}."
     typed = searched({"network": "transformer", "rate": f"{rate * (1 + 1e-6):.9f}"})
     assert not [s for s in typed["sentences"] if "rate" in s]
@@ -297,9 +297,9 @@ def test_what_is_no_setting_is_a_sentence(fields, faults):
 def page(tmp_path):
     """The page without the book's theme."""
     rows, index = small()
-    about = settings.filters([], rows), settings.names(), index
+    about = settings.filters([], rows), settings.definitions(), index
     path = tmp_path / "settings.html"
-    text = catalogue.made("settings", rows, *about)
+    text = catalogue.render("settings", rows, *about)
     path.write_text(f"<meta charset='utf-8'>{text}", encoding="utf-8")
     return path
 

@@ -24,7 +24,7 @@ from claimbook.project import paper_titles
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
-NAMES = [re.sub(r"\.(ipynb|md)$", "", name) for name in checks.chapters()]
+NAMES = [re.sub(r"\.(ipynb|md)$", "", name) for name in checks.toc_files()]
 NAMES += ["intro", "genindex", "search"]
 NO_PROSE = {"pre", "code", "script", "style"}
 

@@ -105,7 +105,7 @@ def test_a_count_is_held_against_the_pages_of_its_own_point():
         "* Two.",
     ]
     path = pages.find("singh2026/fig05")
-    mine = summaries.rows_behind(path.with_name("index.md"), f"({path.stem}.ipynb)")
-    every = summaries.rows_behind(path.with_name("index.md"), "no link")
+    mine = summaries.claims_behind(path.with_name("index.md"), f"({path.stem}.ipynb)")
+    every = summaries.claims_behind(path.with_name("index.md"), "no link")
     assert 0 < len(mine) < len(every)
     assert list(summaries.faults()) == []

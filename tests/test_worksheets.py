@@ -62,9 +62,9 @@ def alone(monkeypatch, tmp_path):
 @pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.stem)
 def test_a_worksheet_runs_twice_with_solutions_and_once_without(path, request):
     """Its solutions assert the numbers that the teacher's text names."""
-    files = handouts.tables(path)
+    files = handouts.worksheet_tables(path)
     teacher, pupil = (
-        code(handouts.worksheet(path, solutions=solutions, files=files))
+        code(handouts.worksheet_handout(path, solutions=solutions, files=files))
         for solutions in (True, False)
     )
     assert sum("assert " in source for source in teacher[1:]) >= 1
@@ -84,7 +84,9 @@ def test_a_worksheet_says_what_it_lacks(monkeypatch, tmp_path):
     name, content = "01_waiting_runs.csv", b"epoch\n1\n"
 
     def said(site=""):
-        first = handouts.worksheet(SHEETS[0], solutions=True, site=site, files=files)
+        first = handouts.worksheet_handout(
+            SHEETS[0], solutions=True, site=site, files=files
+        )
         with pytest.raises(Exception, match=r"\.$") as stop:
             run(code(first)[:1])
         (sentence,) = stop.value._render_traceback_()  # all that Jupyter shows
@@ -104,7 +106,9 @@ def test_a_worksheet_says_what_it_lacks(monkeypatch, tmp_path):
     offered.write_bytes(b"<html>")
     assert "is not the table of this worksheet: get both again." in said(site)
     offered.write_bytes(content)
-    first = handouts.worksheet(SHEETS[0], solutions=True, site=site, files=files)
+    first = handouts.worksheet_handout(
+        SHEETS[0], solutions=True, site=site, files=files
+    )
     run([code(first)[0], 'assert table("runs").epoch.tolist() == [1]'])
     assert Path(name).read_bytes() == content
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -119,7 +123,7 @@ def test_a_cell_that_is_run_too_early_says_so(capsys, monkeypatch, tmp_path):
     quiet = Config({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell(ipython_dir=str(tmp_path), config=quiet)
     name, content = "01_waiting_runs.csv", b"epoch\n1\n"
-    first = handouts.worksheet(SHEETS[0], solutions=True, files={name: content})
+    first = handouts.worksheet_handout(SHEETS[0], solutions=True, files={name: content})
     shell.run_cell(code(first)[0])
     assert capsys.readouterr().out == (
         f"Put {name} into the folder of this notebook, {tmp_path}, and run this cell "
@@ -138,13 +142,15 @@ def test_a_cell_that_is_run_too_early_says_so(capsys, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.stem)
 def test_a_worksheet_has_its_parts_and_the_class_no_solution(path):
-    told = handouts.about(path)
+    told = handouts.worksheet_facts(path)
     assert re.match(rf"{int(path.stem[:2])}\. [⊥\w]", told["title"])
     assert told["minutes"] == "45" and told["before"] and told["learns"]
     source = notebooks.read_source(path)
     secret = [c.source for c in source.cells if "solution" in notebooks.tags(c)]
     teacher, pupil = (
-        "\n\n".join(cell.source for cell in handouts.worksheet(path, solutions=s).cells)
+        "\n\n".join(
+            cell.source for cell in handouts.worksheet_handout(path, solutions=s).cells
+        )
         for s in (True, False)
     )
     for text in secret:

@@ -1,9 +1,9 @@
 """What the book says about all of its pages at once, made from the executed twins.
 
-`write` makes book/generated/, which is neither edited nor committed: what the landing
-page and the chapters' front pages include, and the scoreboard. Its words and its HTML
-are the macros of book/_templates/catalogue.md; book/landing.yml has the title and the
-thesis of each paper.
+`write` fills book/generated/, which is neither edited nor committed: what the landing
+page and the chapters' front pages include, and the scoreboard. Words and HTML are the
+macros of book/_templates/catalogue.md; book/landing.yml has the title and the thesis of
+each paper.
 """
 
 from collections.abc import Sequence
@@ -14,67 +14,88 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 
 from book._ext import teaching
-from book._ext.entries import Entry, anchor, named, plain, rank, stated, support, update
-from book._ext.handouts import BLOCK, about, worksheets
+from book._ext.entries import (
+    Entry,
+    anchor,
+    folder_name,
+    plain,
+    rank,
+    support,
+    write_if_changed,
+    yaml_of,
+)
+from book._ext.handouts import BLOCK, worksheet_facts, worksheets
 from claimbook.claims.verdict import WORDS, badge, css_classes, is_few, outcome
 from claimbook.project import home, page_folders, paper_titles
 
 
-def write(found: Sequence[Entry]) -> None:
-    """Write the generated pages; unchanged files stay as they are."""
-    of = {paper: [e for e in found if e.paper == paper] for paper in page_folders()}
-    every = [entry for paper in paper_titles() for entry in of[paper]]
-    asked = {entry.id.partition("/")[2]: entry.title for entry in of["questions"]}
-    written = {
-        "landing/questions.md": made("questions", of["questions"]),
-        "landing/matrix.md": made("squares", every),
-        "landing/papers.md": made("papers", of),
-        "scoreboard.md": made("scoreboard", every, asked),
+def write(entries: Sequence[Entry]) -> None:
+    """Write the generated pages; files whose text is the same stay as they are."""
+    entries_of = {
+        folder: [e for e in entries if e.paper == folder] for folder in page_folders()
     }
-    written |= {
-        f"papers/{paper}.md": made("chapter", of[paper]) for paper in paper_titles()
+    of_papers = [entry for paper in paper_titles() for entry in entries_of[paper]]
+    questions = {e.id.partition("/")[2]: e for e in entries_of["questions"]}
+    titles = {question: entry.title for question, entry in questions.items()}
+    texts = {
+        "landing/questions.md": render("questions", entries_of["questions"]),
+        "landing/matrix.md": render("squares", of_papers),
+        "landing/papers.md": render("papers", entries_of),
+        "scoreboard.md": render("scoreboard", of_papers, titles),
     }
-    for entry in of["questions"]:
-        question = entry.id.partition("/")[2]
-        rows = rests_on(question, found)
-        written[f"{entry.id}.md"] = made("rests_on", question, rows)
-    for name, content in written.items():
-        update(home() / "book" / "generated" / name, content)
+    for paper in paper_titles():
+        texts[f"papers/{paper}.md"] = render("chapter", entries_of[paper])
+    for question, entry in questions.items():
+        claims = claims_behind(question, entries)
+        texts[f"{entry.id}.md"] = render("rests_on", question, claims)
+    for name, text in texts.items():
+        write_if_changed(home() / "book" / "generated" / name, text)
 
 
-def write_for_teachers(found: Sequence[Entry]) -> None:
+def write_for_teachers(entries: Sequence[Entry]) -> None:
     """Write exercises, questions, and the tables of the page Teach it."""
     lines, course = teaching.exercises(), teaching.course()
-    sheets = [about(path) for path in worksheets()]
-    told = {
-        "exercises": (found, lines, course),
-        "quiz": (found, teaching.questions(), sheets),
+    sheets = [worksheet_facts(path) for path in worksheets()]
+    arguments_of: dict[str, tuple[object, ...]] = {
+        "exercises": (entries, lines, course),
+        "quiz": (entries, teaching.questions(), sheets),
         "teaching/worksheets": (sheets,),
         "teaching/plans": (course, lines),
+        "teaching/decks": (course,),
+        "teaching/projects": (course,),
+        "teaching/topics": (course,),
     }
-    told |= {f"teaching/{name}": (course,) for name in ("decks", "projects", "topics")}
-    for name, given in told.items():
-        content = made(name.rpartition("/")[2], *given, file="teaching.md")
-        update(home() / "book" / "generated" / f"{name}.md", content)
+    for name, arguments in arguments_of.items():
+        text = render(name.rpartition("/")[2], *arguments, file="teaching.md")
+        write_if_changed(home() / "book" / "generated" / f"{name}.md", text)
 
 
-def made(name: str, *given: object, file: str = "catalogue.md") -> str:
-    """What a macro of a template makes of entries, claims and lines."""
-    return getattr(templates().get_template(file).module, name)(*given)
+def render(macro: str, *arguments: object, file: str = "catalogue.md") -> str:
+    """Return the Markdown of a macro in a template of book/_templates."""
+    return getattr(templates().get_template(file).module, macro)(*arguments)
 
 
 @cache
 def templates() -> Environment:
+    """Return the Jinja environment of book/_templates, with what its macros call."""
     here = Path(__file__).parent
-    env = Environment(loader=FileSystemLoader([here.parent / "_templates", here]))
-    env.filters["plain"] = plain
-    known = (anchor, badge, css_classes, is_few, named, outcome, rank, stated, support)
-    env.globals |= {function.__name__: function for function in known}
-    env.globals |= {"PAPERS": paper_titles(), "BLOCK": BLOCK, "WORDS": WORDS}
-    return env
+    environment = Environment(
+        loader=FileSystemLoader([here.parent / "_templates", here])
+    )
+    environment.filters["plain"] = plain
+    for function in (
+        *(anchor, badge, css_classes, folder_name, is_few),
+        *(outcome, rank, support, yaml_of),
+    ):
+        environment.globals[function.__name__] = function
+    environment.globals |= {"PAPERS": paper_titles(), "BLOCK": BLOCK, "WORDS": WORDS}
+    return environment
 
 
-def rests_on(question: str, found: Sequence[Entry]) -> list[tuple[Entry, Any]]:
-    """The claims behind an answer, those that hold first, each with its page."""
-    rows = [(e, c) for e in found for c in e.claims if c["question"] == question]
+def claims_behind(question: str, entries: Sequence[Entry]) -> list[tuple[Entry, Any]]:
+    """Return (page, claim) for each claim behind an answer, those that hold first.
+
+    ``question`` is the id of a page of book/questions, such as "q01".
+    """
+    rows = [(e, c) for e in entries for c in e.claims if c["question"] == question]
     return sorted(rows, key=lambda row: rank(row[1]["verdict"]))

@@ -4,6 +4,8 @@ A page is in order when its twin was executed from its source as it is, names it
 or table above its title, shows the claims that are registered, describes its figures,
 stands in the contents, and read records and references that are still those of the
 store. What it read is in its closing cell.
+
+A *fault* is the end of a sentence whose subject is the page, without the full stop.
 """
 
 import io
@@ -15,7 +17,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import nbformat
 import yaml
@@ -39,13 +41,13 @@ DECIDES = (
 DECIDES_SINCE = "2026-11-28T11:00:00Z"
 NEWEST = 4  # versions of functions.yaml between which values are compared
 HELD_TO = {*BOUNDS, "order", "exact"}  # what makes a row a test
-Entry = dict[str, Any]  # a row of claims.yaml as it is written there
-LINES = (("figure", "caption"), ("figure", "name"), ("image", "alt"))
+Entry: TypeAlias = dict[str, Any]  # a row of claims.yaml as it is written there
+Version: TypeAlias = tuple[str, Entry]  # commit, "" for the working tree; its content
 
 
 def check(page_ids: list[str] | None = None) -> list[str]:
-    """What is wrong with the pages (all of them unless named): one sentence each."""
-    found = [f"{sentence}." for sentence in [history()] if sentence]
+    """Return what is wrong with some pages, or with the book, one sentence each."""
+    problems = [f"{reason}." for reason in [history()] if reason]
     readable = []
     for page_id in page_ids or pages.sources():
         try:
@@ -53,283 +55,325 @@ def check(page_ids: list[str] | None = None) -> list[str]:
             verdict.rows(page_id)
             readable.append(page_id)
         except BookError as error:
-            found.append(str(error))
+            problems.append(str(error))
     if not page_ids:
-        whole = (*summaries.faults(), *summaries.landing_faults(), *_unwritten())
-        whole += (*teaching.faults(), *_unreadable())
-        found += [f"{fault}." for fault in whole]
+        of_book = (*summaries.faults(), *summaries.landing_faults(), *_index_faults())
+        of_book += (*teaching.faults(), *_unreadable_texts())
+        problems += [f"{fault}." for fault in of_book]
     if readable:
-        found += [f"The function {fault}." for fault in _functions(readable)]
+        problems += [f"The function {fault}." for fault in _function_faults(readable)]
     for page_id in readable:
         try:
-            found += [f"Page {page_id} {fault}." for fault in _faults(page_id)]
+            problems += [f"Page {page_id} {fault}." for fault in _page_faults(page_id)]
         except BookError as error:
-            found.append(str(error))
-    return found
+            problems.append(str(error))
+    return problems
 
 
-def _unwritten() -> Iterator[str]:
-    """Whether the table of recorded experiments is not as the experiments are."""
+def _index_faults() -> Iterator[str]:
+    """Yield a sentence if the table of experiments beside the records is an old one."""
     if not any(home().glob("book/*/experiments.py")):
         return
     table = records_folder() / EXPERIMENTS
-    text = table.read_bytes() if table.is_file() else b""
-    if text != experiments_as_lines(papers.every()).encode():
-        place = notebooks.place(table)
+    content = table.read_bytes() if table.is_file() else b""
+    if content != experiments_as_lines(papers.every()).encode():
+        place = notebooks.display_path(table)
         yield f"{place} is of other experiments: run 'python -m book index'"
 
 
-def _unreadable() -> Iterator[str]:
-    """Texts in Markdown that are not UTF-8, or in which git left a conflict."""
-    texts = home().glob("book/**/*.md")
-    for path in sorted(path for path in texts if "generated" not in path.parts):
+def _unreadable_texts() -> Iterator[str]:
+    """Yield a sentence for each .md that is not UTF-8, or has a conflict of git."""
+    for path in sorted(home().glob("book/**/*.md")):
+        if "generated" in path.parts:
+            continue
         try:
             read_text(path)
         except BookError as error:
             yield str(error).removesuffix(".")
 
 
-def chapters() -> list[str]:
-    """Every `file:` of _toc.yml, however deep."""
+def toc_files() -> list[str]:
+    """Return the value of every "file:" in _toc.yml, in order, however deep."""
     text = (home() / "_toc.yml").read_text(encoding="utf-8")
     return re.findall(r"^[ -]*file: (\S+)$", text, re.M)
 
 
-def _faults(page_id: str) -> Iterator[str]:
+def _page_faults(page_id: str) -> Iterator[str]:
     path = pages.find(page_id)
     place = path.relative_to(home() / "book").with_suffix(".ipynb").as_posix()
-    if place not in chapters():
+    if place not in toc_files():
         yield f"is not in _toc.yml: add 'file: {place}' to its chapter"
-    source, twin = notebooks.read_source(path), notebooks.read_twin(path)
+    twin = notebooks.read_twin(path)
     again = f": run 'python -m book execute {page_id}'"
-    if notebooks.given(source) != notebooks.given(twin):
-        yield f"differs between its .py and its .ipynb{again}"
-    about = twin.metadata.get("grokbook", {})
-    for seen in (notebooks.written, notebooks.shown):
-        if about.get(name := seen.__name__) != seen(twin):
-            yield f"is not as its execution left it ({name}){again}"
-    code = [c for c in twin.cells if c.cell_type == "code" and c.source.strip()]
-    if any(cell.execution_count is None for cell in code):
-        yield f"has a cell that was never executed{again}"
-    if any(output.output_type == "error" for cell in code for output in cell.outputs):
-        yield f"holds an error output{again}"
+    yield from (f"{fault}{again}" for fault in _execution_faults(path, twin))
     if (size := path.with_suffix(".ipynb").stat().st_size) > LARGEST:
         yield f"holds {size // 1000} kB; {LARGEST // 1000} are allowed"
     kicker, finding = notebooks.heading(twin)
     if kicker != (wanted := pages.kicker(page_id)) or not finding:
         yield f"does not begin with '# [{wanted}]{{.kicker}} The finding'"
-    for cell, _ in notebooks.outputs(twin, "image/png"):
-        shown, line = notebooks.shown_as(cell), cell.source.splitlines()[-1]
-        for part, key in LINES:
-            if not shown.get(part, {}).get(key):
-                yield f"has a figure without a line '#| {key}:' ('{line}')"
-        if not any(FIGURE_MIME in o.get("data", {}) for o in cell.outputs):
-            yield f"has a figure not shown by plots.show ('{line}')"
-    if claims := notebooks.claims_of(twin):
-        yield from (f"{fault}{again}" for fault in _stale(page_id, twin, claims))
-        yield from _unmeasurable(page_id, claims["claims"], _unmade_of(claims))
-    else:
+    yield from _figure_faults(twin)
+    closing = notebooks.closing(twin)
+    if closing is notebooks.NO_CLAIMS:
         yield "shows no claims: close it with sheet.closing()"
+    else:
+        yield from (f"{fault}{again}" for fault in _stale(page_id, twin, closing))
+        unmade = _unmade_by_run(closing["read"])
+        yield from _unmeasurable(page_id, closing["claims"], unmade)
     yield from tops.faults(twin)
     yield from _unregistered(page_id)
-    yield from _exchanged(page_id, path)
+    yield from _changed_tests(page_id, path)
+
+
+def _execution_faults(path: Path, twin: NotebookNode) -> Iterator[str]:
+    """Yield why a twin is not as an execution of its source left it."""
+    if notebooks.inputs(notebooks.read_source(path)) != notebooks.inputs(twin):
+        yield "differs between its .py and its .ipynb"
+    digests = {
+        "written": notebooks.written_digest(twin),
+        "shown": notebooks.shown_digest(twin),
+    }
+    for name, current in digests.items():
+        if twin.metadata.get("grokbook", {}).get(name) != current:
+            yield f"is not as its execution left it ({name})"
+    code = [c for c in twin.cells if c.cell_type == "code" and c.source.strip()]
+    if any(cell.execution_count is None for cell in code):
+        yield "has a cell that was never executed"
+    if any(output.output_type == "error" for cell in code for output in cell.outputs):
+        yield "holds an error output"
+
+
+def _figure_faults(twin: NotebookNode) -> Iterator[str]:
+    """Yield what the figures of a page lack: options in ``#|`` lines, `plots.show`."""
+    for cell, _ in notebooks.outputs(twin, "image/png"):
+        options, line = notebooks.display_options(cell), cell.source.splitlines()[-1]
+        for option, (part, key) in notebooks.MYST_PLACES.items():
+            if not options.get(part, {}).get(key):
+                yield f"has a figure without a line '#| {option}:' ('{line}')"
+        if not any(FIGURE_MIME in output.get("data", {}) for output in cell.outputs):
+            yield f"has a figure not shown by plots.show ('{line}')"
 
 
 def _unregistered(page_id: str) -> Iterator[str]:
-    """Rows whose measurement is not the registered one."""
-    known = measures.registered(page_id)
+    """Yield the rows whose measurement is not the registered one."""
+    registered = measures.registered_rows(page_id)
     tested = {row.id: row for row in verdict.rows(page_id) if row.is_tested}
-    for gone in known.keys() - tested.keys():
-        yield f"has a measurement of '{gone}' in measurements.yaml, which tests nothing"
-    for key, row in tested.items():
-        entry = known.get(key, {})
+    for row_id in registered.keys() - tested.keys():
+        yield (
+            f"has a measurement of '{row_id}' in measurements.yaml, which tests nothing"
+        )
+    for row_id, row in tested.items():
+        entry = registered.get(row_id, {})
         if not entry:
             again = f"run 'python -m book register {page_id}'"
-            yield f"has no registered measurement of its row '{key}': {again}"
-        elif entry["measure"] != measures.measurement(page_id, key).digest:
+            yield f"has no registered measurement of its row '{row_id}': {again}"
+        elif entry["measure"] != measures.measurement(page_id, row_id).digest:
             yield (
-                f"measures its row '{key}' otherwise than registered: put it back, or "
-                f"run 'python -m book register {page_id} --same REASON' if every seed "
-                "keeps its value, or move the old test to `was` and register it --was"
+                f"measures its row '{row_id}' otherwise than registered: put it back, "
+                f"or run 'python -m book register {page_id} --same REASON' if every "
+                "seed keeps its value, or move the old test to `was` and register it "
+                "--was"
             )
         if len(entry.get("was", ())) > len(row.was):
-            yield f"exchanged the measurement of '{key}' without a word in `was`"
+            yield f"exchanged the measurement of '{row_id}' without a word in `was`"
 
 
-def _functions(page_ids: Iterable[str] = ()) -> Iterator[str]:
-    """Functions behind tested values that are not as they are registered."""
-    known, now = measures.registered_functions(), measures.functions(page_ids)
-    for name, code in now.items():
-        if name not in known:
+def _function_faults(page_ids: Iterable[str] = ()) -> Iterator[str]:
+    """Yield what is wrong with the functions behind tested rows, of all without ids.
+
+    Each fault begins with the function, or with the page whose values it changed.
+    """
+    registered = measures.registered_functions()
+    for name, code in measures.function_digests(page_ids).items():
+        if name not in registered:
             yield f"{name} is not registered: run 'python -m book register'"
-        elif known[name]["measure"] != code:
-            rows = [row for row in measures.tested(page_ids) if name in _behind(row)]
+        elif registered[name]["measure"] != code:
+            rows = measures.tested_rows(page_ids)
+            count = sum(name in measures.measurement(*row).functions for row in rows)
             yield (
-                f"{name}, behind {len(rows)} tested rows, is not as registered: run "
+                f"{name}, behind {count} tested rows, is not as registered: run "
                 "'python -m book register --same REASON' if every seed keeps its value"
             )
     versions = registries(measures.functions_file())
     for (after, new), (before, old) in pairwise(versions[:NEWEST]):
-        changed = {
-            n for n in new.keys() & old.keys() & known.keys() if new[n] != old[n]
-        }
+        shared = new.keys() & old.keys() & registered.keys()
+        changed = {name for name in shared if new[name] != old[name]}
         for name in changed:
-            then = measures.entry(old[name])["measure"]
-            if then not in [one["measure"] for one in known[name].get("same", ())]:
-                yield f"{name} was changed{_where(after)} without a word"
-        for page, row in measures.tested(page_ids) if changed else ():
-            if changed & {*_behind((page, row))}:
+            old_digest = measures.as_entry(old[name])["measure"]
+            if old_digest not in _same_digests(registered[name]):
+                yield f"{name} was changed{_in_commit(after)} without a word"
+        for page, row in measures.tested_rows(page_ids) if changed else ():
+            if changed & {*measures.measurement(page, row).functions}:
                 faults = _other_values(row, pages.find(page), after, before)
                 yield from (f"behind page {page} {fault}" for fault in faults)
 
 
-def _behind(row: tuple[str, str]) -> tuple[str, ...]:
-    return measures.measurement(*row).functions
+def _same_digests(entry: Entry) -> list[str]:
+    """Return the earlier digests of a measurement by which no value is another."""
+    return [same["measure"] for same in entry.get("same", ())]
 
 
-def _where(commit: str) -> str:
+def _in_commit(commit: str) -> str:
     return f" in {commit}" if commit else ""
 
 
-def _exchanged(page_id: str, path: Path) -> Iterator[str]:
-    """Tests that a commit changed, and of which nobody is told today."""
-    versions = _versions(path.with_name("claims.yaml"), page_id)
+def _changed_tests(page_id: str, path: Path) -> Iterator[str]:
+    """Yield the tests that a commit changed, and of which claims.yaml does not tell.
+
+    A change of a row is told if the newer version has more in ``was``, or if today's
+    ``was`` or ``same`` lists the old wording.
+    """
+    registry = path.with_name("claims.yaml")
+    versions = _versions(registry, page_id)
     rows_today = versions[0][1] if versions else {}
-    recent = _recent(path.with_name("claims.yaml"))
-    for key, today in rows_today.items():
-        if not all(map(_is_said, today.get("was", ()))):
-            yield f"does not say in `was` of its row '{key}' what was planned and why"
-        for (after, now), (_, before) in pairwise(_having(versions, key)):
-            parts = (*TEST, *DECIDES) if after in recent else TEST
-            changed = {part for part in parts if before.get(part) != now.get(part)}
-            if not now.get("main"):
+    recent = _recent_commits(registry)
+    for row_id, today in rows_today.items():
+        if not all(map(_is_complete, today.get("was", ()))):
+            yield (
+                f"does not say in `was` of its row '{row_id}' what was planned and why"
+            )
+        for (after, new), (_, old) in pairwise(_of_row(versions, row_id)):
+            keys = (*TEST, *DECIDES) if after in recent else TEST
+            changed = {key for key in keys if old.get(key) != new.get(key)}
+            if not new.get("main"):
                 changed -= {"main"}  # of which the row that took its place tells
-            is_told = len(now.get("was", ())) > len(before.get("was", ()))
-            is_told |= _is_listed(before, today.get("was", ()), "planned")
-            is_told |= _is_listed(before, today.get("same", ()), "tested")
-            is_tested = before.get("run", True) and HELD_TO & before.keys()
-            if changed and is_tested and not is_told:
-                told = "the old one goes to `was`"
-                yield f"changed the test of its row '{key}'{_where(after)}: {told}"
-    yield from _remeasured(page_id, path)
+            words = old.get("tested", "")
+            is_told = (
+                len(new.get("was", ())) > len(old.get("was", ()))
+                or words in _listed(today, "was", "planned")
+                or words in _listed(today, "same", "tested")
+            )
+            was_test = old.get("run", True) and HELD_TO & old.keys()
+            if changed and was_test and not is_told:
+                yield (
+                    f"changed the test of its row '{row_id}'{_in_commit(after)}: the "
+                    "old one goes to `was`"
+                )
+    yield from _changed_measurements(page_id, path)
 
 
 @cache
-def _recent(path: Path) -> set[str]:
-    """Commits of a file in which all that decides a verdict is compared, and ""."""
+def _recent_commits(path: Path) -> set[str]:
+    """Return the commits of a file since ``DECIDES_SINCE``, and "" of today."""
     return {"", *_log(path, f"--since={DECIDES_SINCE}")}
 
 
-def _is_said(exchanged: Entry) -> bool:
-    """Whether an entry of `was` has a plan and a reason in words, and a result."""
-    texts = [str(exchanged.get(key, "")) for key in ("planned", "reason")]
-    return all(len(text.split()) > 1 for text in texts) and "gives" in exchanged
+def _is_complete(was: Entry) -> bool:
+    """Return whether an entry of `was` has a plan and a reason in words, and a result.
+
+    A single word is none.
+    """
+    texts = [str(was.get(key, "")) for key in ("planned", "reason")]
+    return all(len(text.split()) > 1 for text in texts) and "gives" in was
 
 
-def _is_listed(row: Entry, entries: Iterable[Entry], key: str) -> bool:
-    return any(entry.get(key) == row["tested"] for entry in entries)
+def _listed(row: Entry, part: str, key: str) -> list[Any]:
+    """Return the values of a key in the entries of a part ("was", "same") of a row."""
+    return [entry.get(key) for entry in row.get(part, ())]
 
 
-def _remeasured(page_id: str, path: Path) -> Iterator[str]:
-    """Measurements that a commit changed in silence, or that are not the same."""
-    today = measures.registered(page_id)
+def _changed_measurements(page_id: str, path: Path) -> Iterator[str]:
+    """Yield the measurements that a commit changed in silence, or not to the same."""
     versions = _versions(path.with_name("measurements.yaml"), page_id)
-    for key in today:
-        for (after, new), (before, old) in pairwise(_having(versions, key)):
-            then = measures.entry(old)["measure"]
-            if then == measures.entry(new)["measure"]:
+    for row_id, today in measures.registered_rows(page_id).items():
+        for (after, new), (before, old) in pairwise(_of_row(versions, row_id)):
+            old_digest = measures.as_entry(old)["measure"]
+            if old_digest == measures.as_entry(new)["measure"]:
                 continue
-            same = [one["measure"] for one in today[key].get("same", ())]
-            if then in same:
-                yield from _other_values(key, path, after, before)
-            elif then not in today[key].get("was", ()):
-                yield f"changed the measurement of its row '{key}' without a word"
+            if old_digest in _same_digests(today):
+                yield from _other_values(row_id, path, after, before)
+            elif old_digest not in today.get("was", ()):
+                yield f"changed the measurement of its row '{row_id}' without a word"
 
 
-def _having(versions: Iterable[tuple[str, Entry]], key: str) -> list[tuple[str, Any]]:
-    """A row in the versions that have it, so that it may be gone for a while."""
-    return [(commit, rows[key]) for commit, rows in versions if key in rows]
+def _of_row(versions: Iterable[Version], row_id: str) -> list[tuple[str, Any]]:
+    """Return one row in the versions that have it, as it may be gone for a while."""
+    return [(commit, rows[row_id]) for commit, rows in versions if row_id in rows]
 
 
-def _other_values(key: str, path: Path, after: str, before: str) -> Iterator[str]:
-    """Seeds that have another value by a new measurement than by the old one."""
-    now, then = _values(path, after, key), _values(path, before, key)
-    for seed in now.keys() & then.keys():
-        if now[seed] != then[seed]:
-            told = f"{then[seed]} became {now[seed]}"
-            yield f"calls two measurements of '{key}' the same, but of {seed} {told}"
+def _other_values(row_id: str, path: Path, after: str, before: str) -> Iterator[str]:
+    """Yield the seeds that have another value at one commit than at an earlier one."""
+    new, old = _values(path, after, row_id), _values(path, before, row_id)
+    for seed in new.keys() & old.keys():
+        if new[seed] != old[seed]:
+            change = f"{old[seed]} became {new[seed]}"
+            yield (
+                f"calls two measurements of '{row_id}' the same, but of {seed} {change}"
+            )
 
 
-def _values(path: Path, commit: str, key: str) -> dict[str, str]:
-    """The values of a row by "row|seed" in the twin of a commit ("": of today)."""
-    mine = [row for row in _claims(path, commit) if _is_of(row["id"], key)]
-    every = {row["id"]: row.get("values", {}) for row in mine}
-    return {f"{k}, {seed}": v for k, one in every.items() for seed, v in one.items()}
+def _values(path: Path, commit: str, row_id: str) -> dict[str, str]:
+    """Return the values of a row by "row, seed" in the twin of a commit ("": today)."""
+    return {
+        f"{claim['id']}, {seed}": value
+        for claim in _claims(path, commit)
+        if _is_of(claim["id"], row_id)
+        for seed, value in claim.get("values", {}).items()
+    }
 
 
 @cache  # of all rows of a page
 def _claims(path: Path, commit: str) -> list[dict[str, Any]]:
-    """The claims that the twin of a commit carries ("": that of today)."""
-    if commit:
-        text = _git(path, "show", f"{commit}:./{path.stem}.ipynb")
-        twin = nbformat.v4.reads(text) if text else None
-    else:
-        twin = notebooks.read_twin(path)
-    claims = notebooks.claims_of(twin) if twin else None
-    return (claims or {"claims": []})["claims"]
+    """Return the claims in the twin of a commit ("": today), none without a twin."""
+    if not commit:
+        return notebooks.closing(notebooks.read_twin(path))["claims"]
+    text = _git(path, "show", f"{commit}:./{path.stem}.ipynb")
+    return notebooks.closing(nbformat.v4.reads(text))["claims"] if text else []
 
 
-def _versions(path: Path, page_id: str) -> list[tuple[str, dict[str, Any]]]:
-    """The rows of a page in a .yaml of its chapter, the newest first, by commit."""
+def _versions(path: Path, page_id: str) -> list[Version]:
+    """Return the rows of a page in each version of a .yaml of its folder."""
     name = page_id.partition("/")[2]
-    return [(commit, every.get(name) or {}) for commit, every in registries(path)]
+    return [(commit, content.get(name) or {}) for commit, content in registries(path)]
 
 
 @cache
-def registries(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """A .yaml as it is, and as every commit of it has it: (commit, rows by page).
+def registries(path: Path) -> list[Version]:
+    """Return the versions of a .yaml: that of the working tree, then those of commits.
 
-    The commit of what is in the working tree is "".
+    The content is a mapping, mostly of rows by page. The list is empty without the
+    file.
     """
     if not path.is_file():
         return []
     commits = _log(path)
     texts = [path.read_text(encoding="utf-8"), *_texts(path, commits)]
-    parts: dict[str, Entry] = {}
+    known_parts: dict[str, Entry] = {}
     versions = zip(["", *commits], texts, strict=True)
-    return [(commit, _rows(text, parts)) for commit, text in versions]
+    return [(commit, _parsed(text, known_parts)) for commit, text in versions]
 
 
 def _texts(path: Path, commits: Iterable[str]) -> Iterator[str]:
-    """A file as each of these commits has it, by one call of git; "" where none is."""
-    asked = "".join(f"{commit}:./{path.name}\n" for commit in commits)
-    answer = io.BytesIO(_git(path, "cat-file", "--batch", given=asked).encode())
-    while line := answer.readline():
+    """Yield a file as each commit has it, "" of one without it, by one call of git."""
+    request = "".join(f"{commit}:./{path.name}\n" for commit in commits)
+    reply = io.BytesIO(_git(path, "cat-file", "--batch", stdin=request).encode())
+    while line := reply.readline():
         *_, size = line.decode().split()  # or "missing"
-        yield answer.read(int(size)).decode() if size.isdecimal() else ""
         if size.isdecimal():
-            answer.readline()
+            yield reply.read(int(size)).decode()
+            reply.readline()  # a line end follows each file
+        else:
+            yield ""
 
 
-def _rows(text: str, parts: dict[str, Entry]) -> dict[str, Any]:
-    """The rows by page in a version of a .yaml.
+def _parsed(text: str, known_parts: dict[str, Entry]) -> Entry:
+    """Return the mapping in a version of a .yaml.
 
-    A commit changes a page or two. So the text is read in parts, which begin where a
-    line does with no blank, and ``parts`` has those that were read before.
+    A commit changes a page or two. So the text is parsed in parts, which begin at each
+    line that is not indented, and ``known_parts`` keeps those of earlier calls.
     """
-    every: dict[str, Any] = {}
+    content: Entry = {}
     try:
         for part in re.split(r"^(?=[^\s#])", text, flags=re.M):
-            if part not in parts:
-                parts[part] = yaml.load(part, yaml.CSafeLoader) or {}
-            every |= parts[part]
+            if part not in known_parts:
+                known_parts[part] = yaml.load(part, yaml.CSafeLoader) or {}
+            content |= known_parts[part]
     except yaml.YAMLError:  # one part needs another, or the whole is not YAML
         return yaml.load(text, yaml.CSafeLoader) or {}
-    return every
+    return content
 
 
 def _log(path: Path, *options: str) -> list[str]:
-    """The commits that changed a file, the newest first, each merge as one change.
+    """Return the commits that changed a file, the newest first, a merge as one change.
 
     Commits of two branches, sorted by date, would seem to change it to and fro.
     """
@@ -337,48 +381,44 @@ def _log(path: Path, *options: str) -> list[str]:
     return _git(path, *log, "--", path.name).split()
 
 
-def _git(path: Path, *words: str, given: str = "") -> str:
-    """What git prints, asked in the folder of a file; "" where it knows of nothing.
+def _git(path: Path, *arguments: str, stdin: str = "") -> str:
+    """Return what git prints, run in the folder of a file; "" if it fails."""
+    result = subprocess.run(
+        ["git", *arguments], cwd=path.parent, input=stdin.encode(), capture_output=True
+    )
+    return result.stdout.decode()
 
-    ``given`` is what git reads.
+
+def pages_changed(since: str) -> list[str]:
+    """Return the pages with a row that showed another value at a commit.
+
+    CHANGELOG.md names them. Raises PageError if git does not have the commit.
     """
-    command = ["git", *words]
-    asked = given.encode()
-    made = subprocess.run(command, cwd=path.parent, input=asked, capture_output=True)
-    return made.stdout.decode()
-
-
-def changed(since: str) -> list[str]:
-    """The pages with a row that showed another value at a commit, for CHANGELOG.md.
-
-    Raises PageError if git does not have the commit.
-    """
-    asked = "rev-parse", "--verify", f"{since}^{{commit}}"
-    if "\0" in since or not _git(home() / "book", *asked):
+    request = "rev-parse", "--verify", f"{since}^{{commit}}"
+    if "\0" in since or not _git(home() / "book", *request):
         raise PageError(f"git has no commit {since!r} here: fetch it, or name another")
-    found = []
+    page_ids = []
     for page_id, path in pages.sources().items():
         twin = path.with_suffix(".ipynb")
-        if before := _git(twin, "show", f"{since}:./{twin.name}"):
-            old = _shown_values(nbformat.v4.reads(before))
+        if text := _git(twin, "show", f"{since}:./{twin.name}"):
+            old = _shown_values(nbformat.v4.reads(text))
             new = _shown_values(notebooks.read_twin(path))
             if any(old[row] != new[row] for row in old.keys() & new.keys()):
-                found.append(page_id)
-    return found
+                page_ids.append(page_id)
+    return page_ids
 
 
-def _shown_values(notebook: NotebookNode) -> dict[str, str]:
-    """The value that a page shows in each row of its claims, by the id of the row."""
-    carried = notebooks.claims_of(notebook) or {"claims": ()}
-    claims = (claim for claim in carried["claims"] if "id" in claim)  # once none had
-    return {claim["id"]: claim["ours"] for claim in claims}
+def _shown_values(twin: NotebookNode) -> dict[str, str]:
+    """Return the value that a page shows in each row of its claims, by row."""
+    claims = notebooks.closing(twin)["claims"]
+    # in the oldest commits claims have no id
+    return {claim["id"]: claim["ours"] for claim in claims if "id" in claim}
 
 
 def history() -> str:
-    """Why tests that were changed cannot all be seen here; "" where they can."""
-    if not (shallow := _git(home() / "book", "rev-parse", "--is-shallow-repository")):
-        return ""
-    if shallow.strip() == "true":
+    """Return why earlier commits cannot all be compared here, "" if they can."""
+    is_shallow = _git(home() / "book", "rev-parse", "--is-shallow-repository")
+    if is_shallow.strip() == "true":
         return (
             "this clone is shallow, so that a bound or a measurement that an earlier "
             "commit changed cannot be seen: run 'git fetch --unshallow'"
@@ -386,69 +426,99 @@ def history() -> str:
     return ""
 
 
-def _stale(page_id: str, twin: NotebookNode, claims: dict[str, Any]) -> Iterator[str]:
-    """What the store and the paper's .yaml files say now, and the page does not."""
+def _stale(page_id: str, twin: NotebookNode, closing: dict[str, Any]) -> Iterator[str]:
+    """Yield where a page is older than the store and than the paper's .yaml files."""
     text = "\n".join(text for _, text in notebooks.outputs(twin, "text/plain"))
     try:
-        for read in claims["read"]:
-            today = _stored(read["record"], read["asked"], tuple(read["arms"]))
-            now = today.described
+        for read in closing["read"]:
+            members, _ = _recorded(read)
+            now = evidence.record_identity(
+                members, asked=read["asked"], arms=read["arms"]
+            )
             if changed := [key for key in now if now[key] != read.get(key)]:
-                told = " and ".join(changed)
-                yield f"read {read['record']} when its {told} were others"
-            made = f"grokbook run {read['record']} --scale {read['scale']}"
-            if made in text and tables.training_tables(today.members).text not in text:
+                parts = " and ".join(changed)
+                yield f"read {read['record']} when its {parts} were others"
+            command = f"grokbook run {read['record']} --scale {read['scale']}"
+            if command in text and tables.training_tables(members).text not in text:
                 yield f"shows other settings of {read['record']} than there are now"
-        for cited in claims["cited"]:
+        for cited in closing["cited"]:
             evidence.reference(cited["name"])  # the file is the listed one
             if evidence.source(cited["name"])["sha256"] != cited["sha256"]:
                 yield f"cites another {cited['name']} than there is now"
         registry = home() / "book" / page_id.partition("/")[0] / "claims.yaml"
-        known = (None, digest(page_id)) if registry.is_file() else ()
-        if known and claims.get("registered") not in known:
+        registered = closing.get("registered")
+        if registered and registry.is_file() and registered != digest(page_id):
             yield "was executed with other claims than are registered now"
     except BookError as error:
         yield f"rests on what cannot be used ({str(error).rstrip('.')})"
 
 
-def _unmade(found: Record) -> dict[str, set[str]]:
-    """By run, the stems of its columns that its arm's observables do not make today."""
-    rows, unmade = found.frame, {}
-    for arm, part in rows.groupby("arm", observed=True):
-        stems = {one.partition(".")[0] for one in part.columns[part.notna().any()]}
-        settings = found.experiment.arm(str(arm))
+def _recorded(read: dict[str, Any]) -> tuple[Record, dict[str, set[str]]]:
+    """Return `_loaded` of the record that a page would read today.
+
+    ``read`` is an entry of its list "read", see `evidence.record_identity`.
+    """
+    name, scale = read["record"], read["asked"]
+    if scale == "best":
+        scale = papers.best(name, read["arms"]).scale
+    return _loaded(name, scale)
+
+
+@cache  # of all pages that read it
+def _loaded(name: str, scale: str) -> tuple[Record, dict[str, set[str]]]:
+    """Return a record without its measured columns, and its `_unmade`."""
+    record = papers.record(name, scale=scale)
+    members = replace(record, frame=record.frame[["arm", "seed", "epoch"]])
+    return members, _unmade(record)
+
+
+def _unmade(record: Record) -> dict[str, set[str]]:
+    """Return the columns of each run that its arm's observables do not make today.
+
+    Runs are named "<experiment>|<arm>", columns by what is before their first dot.
+    """
+    names.observables()  # registers them
+    unmade = {}
+    for arm, rows in record.frame.groupby("arm", observed=True):
+        stems = {
+            column.partition(".")[0] for column in rows.columns[rows.notna().any()]
+        }
+        settings = record.experiment.arm(str(arm))
         asked = (*settings.observables, *settings.rare_observables)
-        names.observables()  # registers them
         made = observing.stems(asked)
-        gone = stems - made - {"arm", "seed", "epoch"}
-        unmade[f"{found.name}|{arm}"] = gone
+        unmade[f"{record.name}|{arm}"] = stems - made - {"arm", "seed", "epoch"}
     return unmade
 
 
-def _unmade_of(claims: dict[str, Any]) -> dict[str, set[str]]:
-    """The same of all that a page read; of what cannot be read `_stale` tells."""
+def _unmade_by_run(reads: Iterable[dict[str, Any]]) -> dict[str, set[str]]:
+    """Return `_unmade` of all records that a page read and that can be read today."""
     unmade: dict[str, set[str]] = {}
-    for read in claims["read"]:
-        with suppress(BookError):
-            asked = read["record"], read["asked"], tuple(read["arms"])
-            unmade |= _stored(*asked).unmade
+    for read in reads:
+        with suppress(BookError):  # of these `_stale` tells
+            unmade |= _recorded(read)[1]
     return unmade
 
 
 def _unmeasurable(
-    page_id: str, carried: Iterable[dict[str, Any]], unmade: dict[str, set[str]]
+    page_id: str, claims: Iterable[dict[str, Any]], unmade: dict[str, set[str]]
 ) -> Iterator[str]:
-    """Rows that rest on a column which their runs would not have today, in silence."""
-    runs = {one["id"]: {*one.get("runs", ())} for one in carried}
+    """Yield rows that rest on a column which their runs would not have today.
+
+    ``claims`` are those of the twin, which name their runs. A row may say so in
+    ``measured_by``.
+    """
+    runs_of = {claim["id"]: claim.get("runs", ()) for claim in claims}
     for row in verdict.rows(page_id):
         if not row.is_tested:
             continue
-        mine = {
-            name for key, names in runs.items() if _is_of(key, row.id) for name in names
-        }
-        gone = set().union(*(unmade.get(name, set()) for name in mine))
-        words = measures.measurement(page_id, row.id).words if gone else set()
-        used = {word.partition(".")[0] for word in words} & gone
+        unmade_stems: set[str] = set()
+        for claim_id, runs in runs_of.items():
+            if _is_of(claim_id, row.id):
+                unmade_stems = unmade_stems.union(*(unmade.get(r, ()) for r in runs))
+        if not unmade_stems:
+            continue
+        strings = measures.measurement(page_id, row.id).strings
+        used = {string.partition(".")[0] for string in strings} & unmade_stems
         for stem in sorted(used - row.measured_by.keys()):
             yield (
                 f"rests its row '{row.id}' on the column {stem}, which no observable "
@@ -456,31 +526,9 @@ def _unmeasurable(
             )
 
 
-def _is_of(key: str, row: str) -> bool:
-    """Whether a row as a page shows it is this entry of claims.yaml, or one `each`."""
-    return key == row or key.startswith(f"{row} ")
+def _is_of(claim_id: str, row_id: str) -> bool:
+    """Return whether a claim on a page is of a row of claims.yaml.
 
-
-class _Stored(NamedTuple):
-    """What a page would read today if it asked for the same."""
-
-    described: dict[str, Any]
-    unmade: dict[str, set[str]]
-    members: Record  # without what was measured
-
-
-@cache
-def _stored(name: str, asked: str, arms: tuple[str, ...]) -> _Stored:
-    scale = papers.best(name, arms).scale if asked == "best" else asked
-    members, unmade = _loaded(name, scale)
-    return _Stored(
-        evidence.record_identity(members, asked=asked, arms=arms), unmade, members
-    )
-
-
-@cache  # of all pages that read it
-def _loaded(name: str, scale: str) -> tuple[Record, dict[str, set[str]]]:
-    """The record of an experiment without what was measured, and its `_unmade`."""
-    found = papers.record(name, scale=scale)
-    members = replace(found, frame=found.frame[["arm", "seed", "epoch"]])
-    return members, _unmade(found)
+    A row for several arms has a claim for each, whose id ends in the arm's name.
+    """
+    return claim_id == row_id or claim_id.startswith(f"{row_id} ")

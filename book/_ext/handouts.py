@@ -43,11 +43,16 @@ RUNS = (
     "This notebook runs in any Jupyter that has NumPy, pandas and Matplotlib{beside}. "
     "It needs neither PyTorch nor a network. Run its cells from the top, in order."
 )
+# What the class has in place of a solution, by the type of the cell.
 TO_WRITE_IN = {"code": "# Write your code here.", "markdown": "*Write here.*"}
+# MIME types that every Jupyter shows.
 SHOWN = ("text/plain", "text/html", "text/markdown", "image/png")
-UNSEEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+# Tags of cells whose code the book hides.
+HIDING = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 ROLE = re.compile(r"\{{1,2}(cite:[pt]|doc|ref|term)\}{1,2}`(.+?)`", re.S)
+# a link to a page: its words, its path without the suffix, its anchor
 LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\(\s*([^():#\s]+)\.(?:ipynb|md)(#\S*)?\s*\)")
+# an exercise or a solution: its fence, name, title, options and body
 BLOCK = re.compile(  # a fence of a sign more may hold one of a sign less
     r"^(`{3,}|:{3,})\{{1,2}(exercise|solution)\}{1,2} *([^\n]*)\n((?::[^\n]*\n)*)"
     r"(.*?)^\1$",
@@ -56,86 +61,99 @@ BLOCK = re.compile(  # a fence of a sign more may hold one of a sign less
 
 
 @dataclass(frozen=True)
-class Plain:
-    """Makes Markdown of what only the book understands.
+class PlainMarkdown:
+    """Turns the MyST Markdown of a page into Markdown that any Jupyter shows.
 
-    ``page``: as in "prieto2025/fig02_softmax_collapse". ``numbers``: of its figures by
-    name and of its exercises by label. ``site``: the address of the book, "" where it
-    has none and links become words. ``lines``: what teachers are told of exercises.
+    * ``page``: the document, as in "prieto2025/fig02_softmax_collapse".
+    * ``numbers``: of its figures by name, and of its exercises by label.
+    * ``site``: the address of the book; if it is "", links become their words.
+    * ``has_solutions``: whether solutions are folded in, or left out.
+    * ``exercises``: what teachers are told of each exercise, by label.
     """
 
     page: str
     numbers: Mapping[str, int]
     site: str = ""
-    solutions: bool = True
-    lines: Mapping[str, teaching.Line] = field(default_factory=teaching.exercises)
+    has_solutions: bool = True
+    exercises: Mapping[str, teaching.Line] = field(default_factory=teaching.exercises)
 
     def markdown(self, text: str) -> str:
+        """Return the text of a cell as plain Markdown."""
         text = ROLE.sub(self._role, BLOCK.sub(self._block, text))
-        text = LINK.sub(lambda o: self._linked(o[1], o[2], o[3] or ""), text)
+        text = LINK.sub(lambda m: self._link(m[1], m[2], m[3] or ""), text)
         text = re.sub(r"^```\{include\}[^`]*```$", "", text, flags=re.M)
         return text.replace("{.kicker}", "")
 
-    def _block(self, found: re.Match[str]) -> str:
-        _, name, title, options, body = found.groups()
+    def _block(self, match: re.Match[str]) -> str:
+        """Return an exercise as a headed paragraph, a solution as a fold or ""."""
+        _, name, title, options, body = match.groups()
         if name == "exercise":
             label = options.removeprefix(":label:").strip()
-            words = "{title}* ({minutes} minutes, {level})".format(**self.lines[label])
-            return f"**Exercise {self.numbers[label]}.** *{words}\n\n{body.strip()}"
+            facts = "{title}* ({minutes} minutes, {level})".format(
+                **self.exercises[label]
+            )
+            return f"**Exercise {self.numbers[label]}.** *{facts}\n\n{body.strip()}"
+        if not self.has_solutions:
+            return ""
         label = title.strip()
-        body = f"{body}\n**Rubric.** {self.lines[label]['rubric']}"
-        title = f"Solution of exercise {self.numbers[label]}"
-        return folded(title, body) if self.solutions else ""
+        body = f"{body}\n**Rubric.** {self.exercises[label]['rubric']}"
+        return folded(f"Solution of exercise {self.numbers[label]}", body)
 
-    def _role(self, found: re.Match[str]) -> str:
-        name, content = found[1], " ".join(found[2].split())
+    def _role(self, match: re.Match[str]) -> str:
+        """Return the words of a role, linked if it leads to a page or a paper."""
+        name, content = match[1], " ".join(match[2].split())
         titled = re.fullmatch(r"(.+?)\s*<([^<>]+)>", content)
         words, target = titled.groups() if titled else ("", content)
         if name.startswith("cite"):
-            return cited(target, bare=name == "cite:t")
+            return citation(target, is_bare=name == "cite:t")
         if name == "ref":
             return words or f"Plot {self.numbers[target]}"
         if name == "doc":
-            return self._linked(words or posixpath.basename(target), target)
+            return self._link(words or posixpath.basename(target), target)
         slug = re.sub(r"[^a-zA-Z0-9]+", "-", target).strip("-")
-        return self._linked(words or target, "/glossary", f"#term-{slug}")
+        return self._link(words or target, "/glossary", f"#term-{slug}")
 
-    def _linked(self, words: str, target: str, anchor: str = "") -> str:
-        """Words that lead to a page, named from the book (/x) or from this page."""
-        here = posixpath.join("/", posixpath.dirname(self.page), target)
-        path = f"{posixpath.normpath(here)}.html{anchor}"
-        return f"[{words}]({self.site}{path})" if self.site else words
+    def _link(self, words: str, target: str, anchor: str = "") -> str:
+        """Return words that lead to a page, named from the book (/x) or from here."""
+        path = posixpath.join("/", posixpath.dirname(self.page), target)
+        address = f"{self.site}{posixpath.normpath(path)}.html{anchor}"
+        return f"[{words}]({address})" if self.site else words
 
 
-def filled(name: str, **told: Any) -> str:
-    """One of book/_templates with what it is told."""
+def render_file(name: str, **values: Any) -> str:
+    """Return a file of book/_templates, filled in with values by their names."""
     path = home() / "book" / "_templates" / name
-    return Template(path.read_text(encoding="utf-8")).render(told)
+    return Template(path.read_text(encoding="utf-8")).render(values)
 
 
 def folded(title: str, body: str) -> str:
+    """Return Markdown that is hidden under its title until somebody clicks on it."""
     return f"<details>\n<summary>{title}</summary>\n\n{body.strip()}\n\n</details>"
 
 
-def cited(keys: str, *, bare: bool) -> str:
-    """References by names and year, linked to the papers."""
-    said = []
-    for one in (references()[key.strip()] for key in keys.split(",")):
-        names = [" ".join(person.last_names) for person in one.persons["author"]]
-        many = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
-        year, url = one.fields["year"], one.fields.get("url")
-        words = f"{many} ({year})" if bare else f"{many}, {year}"
-        said.append(f"[{words}]({url})" if url else words)
-    return ", ".join(said) if bare else f"({'; '.join(said)})"
+def citation(keys: str, *, is_bare: bool) -> str:
+    """Return references as "(Liu et al., 2026)", each a link to its paper.
+
+    ``keys`` are those of references.bib, parted by commas. With ``is_bare`` the form is
+    "Liu et al. (2026)".
+    """
+    parts = []
+    for reference in (references()[key.strip()] for key in keys.split(",")):
+        names = [" ".join(person.last_names) for person in reference.persons["author"]]
+        authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        year, url = reference.fields["year"], reference.fields.get("url")
+        words = f"{authors} ({year})" if is_bare else f"{authors}, {year}"
+        parts.append(f"[{words}]({url})" if url else words)
+    return ", ".join(parts) if is_bare else f"({'; '.join(parts)})"
 
 
 @cache
 def references() -> Any:
-    """Key -> entry of book/references.bib."""
+    """Return the entries of book/references.bib by key."""
     return parse_file(str(home() / "book" / "references.bib")).entries
 
 
-def made(
+def page_handout(
     page_id: str,
     twin: NotebookNode,
     *,
@@ -143,32 +161,45 @@ def made(
     site: str = "",
     start: dict[str, Any] | None = None,
 ) -> NotebookNode:
-    """The handout of an executed page; ``start`` is what its first cell is told."""
+    """Return the handout of an executed page.
+
+    ``solutions`` says whether it has them; ``site`` is the address of the book, or "".
+    ``start`` has the values that get_ready.txt takes: "archive", its "sha256", "site".
+    Without them there is no first cell.
+    """
     path = pages.find(page_id)
-    told = (notebooks.shown_as(cell).get("figure", {}) for cell in twin.cells)
+    figures = [notebooks.display_options(c).get("figure", {}) for c in twin.cells]
     text = "\n".join(c.source for c in twin.cells if c.cell_type == "markdown")
-    names = [figure["name"] for figure in told if figure]
-    labels = re.findall(r"^:label: *(\S+)$", text, re.M)
-    numbers = {name: n for of in (names, labels) for n, name in enumerate(of, 1)}
-    plain = Plain(f"{path.parent.name}/{path.stem}", numbers, site, solutions)
+    numbers: dict[str, int] = {}
+    for names in (
+        [figure["name"] for figure in figures if figure],
+        re.findall(r"^:label: *(\S+)$", text, re.M),
+    ):
+        numbers |= {name: number for number, name in enumerate(names, 1)}
+    document = f"{path.parent.name}/{path.stem}"
+    plain = PlainMarkdown(document, numbers, site, solutions)
     cells = []
     absent = {ONLINE} if solutions else {ONLINE, OF_THE_BOOK}
-    for cell in without(absent, twin.cells):
+    for cell in without_sections(absent, twin.cells):
         if cell.cell_type == "markdown":
             cells.append(v4.new_markdown_cell(plain.markdown(cell.source).strip()))
         elif solutions or "{solution}" not in cell.source:
-            cells += [_code(plain, cell), *_caption(plain, cell)]
+            cells += [_code_cell(plain, cell), *_caption_cell(plain, cell)]
     kicker, finding = notebooks.heading(twin)
     rest = cells[0].source.partition("\n")[2]
     cells[0].source = f"*{kicker}*\n\n# {plain.markdown(finding)}\n{rest}".strip()
     cells = [cell for cell in cells if cell.source or cell.get("outputs")]
     title = "Code: find the package and the records, install what is missing"
-    code = filled("get_ready.txt", **start, needs=needs()) if start else ""
+    code = ""
+    if start:
+        code = render_file("get_ready.txt", **start, needs=requirements())
     return _notebook(cells, title, code)
 
 
-def without(titles: set[str], cells: list[NotebookNode]) -> Iterator[NotebookNode]:
-    """Cells without the sections of these titles, which may go on in later cells."""
+def without_sections(
+    titles: set[str], cells: list[NotebookNode]
+) -> Iterator[NotebookNode]:
+    """Yield cells without the sections of these titles, which may span some cells."""
     is_absent = False
     for cell in cells:
         kept = ""
@@ -183,64 +214,72 @@ def without(titles: set[str], cells: list[NotebookNode]) -> Iterator[NotebookNod
 
 
 def worksheets() -> list[Path]:
-    """The sources of the worksheets, in the order of the course."""
+    """Return the sources of the worksheets, in the order of the course."""
     return sorted(home().glob("book/worksheets/*.py"))
 
 
-def about(path: Path) -> dict[str, Any]:
-    """What a worksheet says of itself at its top, and the ``files`` of its tables.
+def worksheet_facts(path: Path) -> dict[str, Any]:
+    """Return what a worksheet says of itself at its top.
 
-    ``title``; and what its one table has, which ends the first cell: ``minutes``,
-    ``before`` (what the class has to know), and ``learns``.
+    The keys are ``name``, ``title``, and the cells of its one table, which ends the
+    first cell: ``minutes``, ``before`` (what the class has to know), ``learns``; and
+    ``files``, the names of its tables.
     """
     cells = notebooks.read_source(path).cells
     lines = cells[0].source.splitlines()
     _, minutes, before, learns, _ = (part.strip() for part in lines[-1].split("|"))
-    title = lines[0].removeprefix("# ")
-    told: dict[str, Any] = {"name": path.stem, "title": title, "minutes": minutes}
-    told["files"] = [_file(path, c) for c in cells if "table" in notebooks.tags(c)]
-    return told | {"before": before, "learns": learns}
+    return {
+        "name": path.stem,
+        "title": lines[0].removeprefix("# "),
+        "minutes": minutes,
+        "files": [_file_name(path, c) for c in cells if "table" in notebooks.tags(c)],
+        "before": before,
+        "learns": learns,
+    }
 
 
-def tables(path: Path) -> dict[str, bytes]:
-    """Name -> content of the CSV files of a worksheet, made from the records."""
+def worksheet_tables(path: Path) -> dict[str, bytes]:
+    """Return by name the CSV files of a worksheet, made from the records."""
     namespace: dict[str, Any] = {"np": np, "pd": pd}
-    files = {}
+    content_of = {}
     for cell in notebooks.read_source(path).cells:
         if "table" in notebooks.tags(cell):
             exec(compile(cell.source, path.name, "exec"), namespace)
-            frame = namespace[_table_of(cell)]
+            frame = namespace[_table_name(cell)]
             content = frame.to_csv(index=False, float_format=DIGITS).encode()
-            name = _file(path, cell)
-            files[name] = gzip.compress(content, mtime=0) if ".gz" in name else content
-    return files
+            name = _file_name(path, cell)
+            if name.endswith(".gz"):
+                content = gzip.compress(content, mtime=0)
+            content_of[name] = content
+    return content_of
 
 
-def _file(path: Path, cell: NotebookNode) -> str:
-    """The name of the file that has the table of a cell of a worksheet."""
-    name = f"{path.stem}_{_table_of(cell)}.csv"
+def _file_name(path: Path, cell: NotebookNode) -> str:
+    """Return the name of the file that has the table of a cell of a worksheet."""
+    name = f"{path.stem}_{_table_name(cell)}.csv"
     return f"{name}.gz" if "gzip" in notebooks.tags(cell) else name
 
 
-def _table_of(cell: NotebookNode) -> str:
-    """The name to which the last statement of a cell assigns its table."""
+def _table_name(cell: NotebookNode) -> str:
+    """Return the name to which the last statement of a cell assigns its table."""
     statement = ast.parse(cell.source).body[-1]
     assert isinstance(statement, ast.Assign)
     return ast.unparse(statement.targets[0])
 
 
-def worksheet(
+def worksheet_handout(
     path: Path,
     *,
     solutions: bool,
     site: str = "",
     files: Mapping[str, bytes] | None = None,
 ) -> NotebookNode:
-    """The handout of a worksheet, beside which its ``files`` lie, see `tables`.
+    """Return the handout of a worksheet, beside which its ``files`` lie.
 
-    Without ``files`` it is as printed, without what only a notebook needs.
+    They are those of `worksheet_tables`. Without ``files`` it is as printed: it lacks
+    the cell that reads them and the words about it.
     """
-    plain = Plain(f"worksheets/{path.stem}", {}, site)
+    plain = PlainMarkdown(f"worksheets/{path.stem}", {}, site)
     cells = []
     for cell in notebooks.read_source(path).cells:
         text, tags = cell.source, notebooks.tags(cell)
@@ -249,7 +288,8 @@ def worksheet(
         if "table" in tags:
             records = re.findall(r'record\(\s*"([^"]+)"', text)
             origin = ", ".join(records) or "the same records"
-            text = f'{_table_of(cell)} = table("{_table_of(cell)}")  # from {origin}'
+            name = _table_name(cell)
+            text = f'{name} = table("{name}")  # from {origin}'
         if cell.cell_type == "markdown":
             cells.append(v4.new_markdown_cell(plain.markdown(text)))
         else:
@@ -259,65 +299,71 @@ def worksheet(
         beside = "".join(f", with `{name}` in its folder" for name in files)
         cells[0].source += f"\n\n{RUNS.format(beside=beside)}"
         digests = {name: sha256(data).hexdigest() for name, data in files.items()}
-        code = filled("tables.txt", site=site, digests=digests)
+        code = render_file("tables.txt", site=site, digests=digests)
     return _notebook(cells, "Code: find the tables of this worksheet", code)
 
 
-def needs() -> list[str]:
-    """What the code of a page imports, as pip is told it in pyproject.toml."""
+def requirements() -> list[str]:
+    """Return what the code of a page imports, as requirements from pyproject.toml."""
     text = (home() / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
-    every = [*project["dependencies"], *extras["records"], *extras["pages"]]
-    return [one for one in every if not one.startswith(f"{project['name']}[")]
+    listed = [*project["dependencies"], *extras["records"], *extras["pages"]]
+    # an extra may ask for another extra of this package
+    return [name for name in listed if not name.startswith(f"{project['name']}[")]
 
 
 def _notebook(cells: list[NotebookNode], title: str, code: str) -> NotebookNode:
-    """A notebook of cells, with one after the first that makes all ready."""
+    """Return a notebook of cells, with a hidden one of ``code`` after the first."""
     if code:
         cells.insert(1, _hidden(v4.new_code_cell(code), title))
-    for number, cell in enumerate(cells):
-        cell.id = f"cell-{number:02d}"
+    for position, cell in enumerate(cells):
+        cell.id = f"cell-{position:02d}"
     return v4.new_notebook(cells=cells, metadata=notebooks.METADATA)
 
 
-def _code(plain: Plain, cell: NotebookNode) -> NotebookNode:
-    """A code cell with what it shows; without source where that prints nothing."""
+def _code_cell(plain: PlainMarkdown, cell: NotebookNode) -> NotebookNode:
+    """Return a code cell with its outputs; its code is folded where the book hides it.
+
+    The ``#|`` lines are left out.
+    """
     source = re.sub(r"^#\|.*\n?", "", cell.source, flags=re.M).strip()
-    told, tags = notebooks.shown_as(cell), notebooks.tags(cell)
-    new = v4.new_code_cell(plain.markdown(source) if "prose(" in source else source)
-    new.execution_count = cell.execution_count
-    if UNSEEN & set(tags):
-        _hidden(new, told.get("code_prompt_show", "Code: print what follows"))
+    options, tags = notebooks.display_options(cell), notebooks.tags(cell)
+    if "prose(" in source:  # sentences with roles
+        source = plain.markdown(source)
+    new = v4.new_code_cell(source, execution_count=cell.execution_count)
+    if HIDING & set(tags):
+        _hidden(new, options.get("code_prompt_show", "Code: print what follows"))
     if "parameters" in tags:
         new.metadata["tags"] = ["parameters"]
     for old in cell.outputs:
         output = nbformat.from_dict(dict(old))
         if "data" in old:
-            output["data"] = {m: d for m, d in old["data"].items() if m in SHOWN}
-            if "text/markdown" in output["data"]:
-                text = plain.markdown(old["data"]["text/markdown"])
-                output["data"] |= {"text/markdown": text, "text/plain": text}
-            if "image/png" in output["data"]:
-                alt = told.get("image", {}).get("alt", "")
+            data = {mime: old["data"][mime] for mime in old["data"] if mime in SHOWN}
+            if "text/markdown" in data:
+                text = plain.markdown(data["text/markdown"])
+                data |= {"text/markdown": text, "text/plain": text}
+            if "image/png" in data:
+                alt = options.get("image", {}).get("alt", "")
                 output["metadata"] = {"image/png": {"alt": alt}}
+            output["data"] = data
         new.outputs.append(output)
     return new
 
 
 def _hidden(cell: NotebookNode, title: str) -> NotebookNode:
-    """A cell whose code JupyterLab folds away, and Colab under its title."""
+    """Return a cell, changed so that JupyterLab folds its code, Colab under a title."""
     cell.metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}
     cell.source = f"# @title {title}\n{cell.source}"
     return cell
 
 
-def _caption(plain: Plain, cell: NotebookNode) -> list[NotebookNode]:
-    """The caption of a figure with its number, and what the picture shows in words."""
-    told = notebooks.shown_as(cell)
-    if "figure" not in told:
+def _caption_cell(plain: PlainMarkdown, cell: NotebookNode) -> list[NotebookNode]:
+    """Return a cell with number, caption and alternative text of a figure, else []."""
+    options = notebooks.display_options(cell)
+    if "figure" not in options:
         return []
-    number = plain.numbers[told["figure"]["name"]]
-    words = f"**Plot {number}.** {plain.markdown(told['figure']['caption'])}\n\n"
-    words += folded("The plot in words", told["image"]["alt"])
-    return [v4.new_markdown_cell(words)]
+    number = plain.numbers[options["figure"]["name"]]
+    caption = plain.markdown(options["figure"]["caption"])
+    alt = folded("The plot in words", options["image"]["alt"])
+    return [v4.new_markdown_cell(f"**Plot {number}.** {caption}\n\n{alt}")]

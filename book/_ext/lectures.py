@@ -23,7 +23,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from book._ext import catalogue, formulas, handouts, notebooks, pages
 from book._ext.downloads import KINDS
-from book._ext.entries import Entry, update
+from book._ext.entries import Entry, write_if_changed
 from claimbook import plots
 from claimbook.errors import PageError
 from claimbook.plots.picture import shown_content
@@ -32,98 +32,120 @@ from claimbook.project import FIGURE_MIME, home
 
 
 def decks() -> dict[str, str]:
-    """The sources of the decks by their names, such as `1-grokking`."""
+    """Return the Markdown of each deck by its name, such as "1-grokking"."""
     paths = sorted(home().glob("book/lectures/*.md"))
     return {path.stem: path.read_text(encoding="utf-8") for path in paths}
 
 
 def minutes(deck: str) -> int:
-    """How long the material of a deck takes: the sum over its notes."""
+    """Return how long a deck, given as Markdown, takes: the sum over its notes."""
     return sum(map(int, re.findall(r"^Note: (\d+) min\.", deck, re.M)))
 
 
 def templates() -> Environment:
-    """Those of the catalogue, with a filter that makes Markdown and formulas HTML."""
-    env = catalogue.templates()
-    written = MarkdownIt().enable("table")
-    math = {"renderer": lambda one, how: formulas.drawn(one, how["display_mode"])}
-    env.filters["markdown"] = written.use(dollarmath_plugin, **math).render
-    return env
+    """Return the catalogue's templates with a filter from Markdown to HTML.
+
+    The HTML has the formulas of the Markdown.
+    """
+    environment = catalogue.templates()
+
+    def formula(text: str, options: dict[str, Any]) -> str:
+        return formulas.html_of(text, options["display_mode"])
+
+    markdown = MarkdownIt().enable("table").use(dollarmath_plugin, renderer=formula)
+    environment.filters["markdown"] = markdown.render
+    return environment
 
 
 def write(entries: Sequence[Entry], folder: Path) -> None:
-    """Make all decks; UndefinedError for a page or a claim that is not."""
-    env = templates()
-    env.globals |= {"of": {e.id: e for e in entries}, "kicker": pages.kicker}
-    env.globals |= {"outputs": notebooks.outputs, "figures": partial(figures, folder)}
-    env.globals |= {"diagram": partial(diagram, env)}
-    env.globals |= vars(env.get_template("slides.md").module)
+    """Write all decks as HTML; UndefinedError if one names an unknown page or claim."""
+    environment = templates()
+    environment.globals |= {
+        "of": {entry.id: entry for entry in entries},
+        "kicker": pages.kicker,
+        "outputs": notebooks.outputs,
+        "figures": partial(figures, folder),
+        "diagram": partial(diagram, environment),
+    }
+    environment.globals |= vars(environment.get_template("slides.md").module)
     for name, source in decks().items():
-        text = env.from_string(source).render(minutes=minutes(source))
-        parts = [one.partition("\nNote: ")[::2] for one in text.split("\n---\n")]
-        deck = env.get_template("deck.html").render(slides=parts)
-        update(folder / f"{name}.html", deck)
+        text = environment.from_string(source).render(minutes=minutes(source))
+        # (slide, note) each
+        slides = [part.partition("\nNote: ")[::2] for part in text.split("\n---\n")]
+        html = environment.get_template("deck.html").render(slides=slides)
+        write_if_changed(folder / f"{name}.html", html)
 
 
 def write_worksheets(folder: Path) -> None:
-    """Make a page for the printer of each worksheet, for the class and the teacher."""
+    """Write a page for the printer of each worksheet, for the class and the teacher."""
     for path in handouts.worksheets():
         for kind, solutions in KINDS.items():
-            update(folder / f"{path.stem}-{kind}.html", printed(path, solutions))
+            html = printed(path, solutions)
+            write_if_changed(folder / f"{path.stem}-{kind}.html", html)
 
 
 def printed(path: Path, solutions: bool) -> str:
-    """A worksheet as HTML, with room to write in."""
-    cells = handouts.worksheet(path, solutions=solutions).cells
+    """Return a worksheet as HTML, for the class with room to write in."""
+    cells = handouts.worksheet_handout(path, solutions=solutions).cells
     template = templates().get_template("worksheet.html")
     return template.render(cells=cells, is_class=not solutions)
 
 
-def diagram(env: Environment, name: str) -> str:
-    """A drawing of book/_templates/diagrams, without lines that would end its HTML."""
-    drawing = env.get_template(f"diagrams/{name}.svg").render()
+def diagram(environment: Environment, name: str) -> str:
+    """Return a drawing of book/_templates/diagrams as SVG, to stand in Markdown.
+
+    It has no empty line, which would end its HTML there.
+    """
+    drawing = environment.get_template(f"diagrams/{name}.svg").render()
     return "\n".join(line for line in drawing.splitlines() if line.strip())
 
 
 def figures(folder: Path, entry: Entry, number: int, *choice: Any) -> list[str]:
-    """The names of pictures of a page's figure in a folder, one for each step.
+    """Return the names of pictures of a page's figure in a folder, one for each step.
 
-    They are drawn where they are not there yet, for the same figure and the same
-    ``choice``, which are the arguments of `slide` after the figure.
+    ``number`` is that of the figure on its page, and ``choice`` the arguments of
+    `slide` after the figure. Pictures of the same figure and choice are drawn once.
+    Raises PageError if the page's code draws another figure than its notebook shows.
     """
     shown = notebooks.outputs(entry.twin, FIGURE_MIME)[number - 1][1]["sha256"]
     code = [p.read_bytes() for p in sorted(home().glob("src/claimbook/plots/*.*"))]
     key = sha256(repr((shown, choice, code)).encode()).hexdigest()[:16]
-    if not (found := sorted(folder.glob(f"{key}-*.png"))):
+    paths = sorted(folder.glob(f"{key}-*.png"))
+    if not paths:
         folder.mkdir(parents=True, exist_ok=True)
         with plt.rc_context():
             figure = redrawn(entry, number)
             if shown_content(figure)["sha256"] != shown:
-                told = f"Figure {number} of page {entry.id} is not the one that its"
-                again = f"run 'python -m book execute {entry.id}'"
-                raise PageError(f"{told} notebook shows: {again}.")
+                raise PageError(
+                    f"Figure {number} of page {entry.id} is not the one that its "
+                    f"notebook shows: run 'python -m book execute {entry.id}'."
+                )
             for step, picture in enumerate(slide(figure, *choice)):
-                found.append(folder / f"{key}-{step}.png")
-                found[-1].write_bytes(picture)
+                paths.append(folder / f"{key}-{step}.png")
+                paths[-1].write_bytes(picture)
             plt.close("all")
-    return [path.name for path in found]
+    return [path.name for path in paths]
 
 
 def redrawn(entry: Entry, number: int) -> Figure:
-    """A figure of a page in the style of slides, by the page's own code."""
-    found: list[Figure] = []
-    use_style, names = plots.use_style, {"__name__": "__main__"}
+    """Return a figure of a page in the style of slides, drawn by the page's own code.
+
+    The code runs up to the figure of this number. There `plots.show` keeps figures
+    open, and `plots.use_style` adds the style of slides to that of the book.
+    """
+    drawn: list[Figure] = []
+    use_style, namespace = plots.use_style, {"__name__": "__main__"}
 
     def use_both() -> None:
         use_style()
         plt.style.use("claimbook.plots.slide")
 
     with (
-        mock.patch.object(plots, "show", found.append),
+        mock.patch.object(plots, "show", drawn.append),
         mock.patch.object(plots, "use_style", use_both),
         redirect_stdout(io.StringIO()),
     ):
         for cell in notebooks.read_source(entry.source).cells:
-            if cell.cell_type == "code" and len(found) < number:
-                exec(compile(cell.source, entry.id, "exec"), names)
-    return found[number - 1]
+            if cell.cell_type == "code" and len(drawn) < number:
+                exec(compile(cell.source, entry.id, "exec"), namespace)
+    return drawn[number - 1]

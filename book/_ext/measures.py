@@ -10,7 +10,8 @@ unseen:
     python -m book measure prieto2025/fig10 growth     # shows the code, and the digest
     python -m book register prieto2025/fig10           # writes the digests of new rows
 
-Colours and labels of runs are not part of it.
+Colours and labels of runs are not part of it. Functions and constants of the book are
+named "module:qualified name", as in "claimbook.evidence.run:Run.at".
 """
 
 import ast
@@ -35,7 +36,7 @@ from claimbook.errors import PageError, choose
 from claimbook.evidence import Run
 from claimbook.project import home, read_text, read_yaml
 
-# Rooms that draw, word, store and find: a change there measures nothing else.
+# Modules of a package that draw, word, store and find, and so measure nothing.
 APART = {"plots", "tables", "claims", "project", "errors", "records", "papers"}
 APART |= {"experiment", "digest"}
 PACKAGES = ("claimbook", "grokbook")
@@ -50,126 +51,152 @@ LOOKS = {"label", "color"}  # arguments of a Run that its values do not depend o
 
 @dataclass(frozen=True)
 class Measurement:
-    """The code behind the value of one row."""
+    """The code behind the value of one row.
 
-    code: tuple[str, ...]  # statements of the page in its order, then the value itself
-    functions: tuple[str, ...]  # of the book, as "claimbook.evidence.events.ratio"
+    * ``code``: statements of the page in its order, then the expressions of the value.
+    * ``functions``: the functions and constants of the book that the code reaches.
+    * ``digest``: of the code, and of the names of the functions that it calls itself.
+    """
+
+    code: tuple[str, ...]
+    functions: tuple[str, ...]
     digest: str
 
     @property
-    def words(self) -> set[str]:
+    def strings(self) -> set[str]:
         """Every string in the code, the fixed parts of f-strings included."""
-        nodes = (node for text in self.code for node in ast.walk(ast.parse(text)))
-        texts = (node.value for node in nodes if isinstance(node, ast.Constant))
-        return {text for text in texts if isinstance(text, str)}
+        return _strings(self.code)
+
+
+def _strings(code: Iterable[str]) -> set[str]:
+    nodes = (node for text in code for node in ast.walk(ast.parse(text)))
+    values = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return {value for value in values if isinstance(value, str)}
 
 
 @functools.cache
 def measurement(page_id: str, row: str) -> Measurement:
-    """The measurement of a row of a page; PageError for a page without claims."""
+    """Return the measurement of a row; PageError for a page without `claims.read`."""
     page = _page(page_id)
-    value = tuple(_plain(part) for part in _value_of(row, page))
-    code = (*_needed(value, page.texts), *value)
-    reached = set().union(
-        *(page.reached[text] for text in code if text in page.reached)
-    )
-    reached |= set().union(*(_reached(text, page.imports) for text in value))
+    value = tuple(_code_of(expression) for expression in _value_expressions(row, page))
+    code = (*_statements_behind(value, page.texts), *value)
+    # functions that the code names itself
+    direct: set[str] = set()
+    for text in code:
+        direct |= page.functions_of.get(text, set())
+    for text in value:
+        direct |= _named_functions(text, page.imports)
     files = _named_files(code)
     for text in files:
-        reached |= _reached(text, _imports(ast.parse(text)))
-    functions = tuple(sorted(_closure(reached)))
-    direct = sorted(_first_name(name) for name in reached & {*functions})
-    joined = "".join([*map(_digest, [*code, *files]), *direct])
-    return Measurement(code, functions, sha256(joined.encode()).hexdigest()[:12])
+        direct |= _named_functions(text, _imports(ast.parse(text)))
+    reached = _closure(direct)
+    names = sorted(_name_in_digests(name) for name in direct & reached)
+    joined = "".join([*map(_digest, [*code, *files]), *names])
+    digest_of_all = sha256(joined.encode()).hexdigest()[:12]
+    return Measurement(code, tuple(sorted(reached)), digest_of_all)
 
 
-def _first_name(function: str) -> str:
-    """What a function of the framework was called when there was one package.
+def _name_in_digests(function: str) -> str:
+    """Return what a function was called when grokbook and claimbook were one package.
 
-    Digests go by it, so that they outlived the move into two packages.
+    Digests go by that name, so that they outlived the move into two packages.
     """
     return function.replace("claimbook.", "grokbook.", 1)
 
 
-def of_row(page_id: str, row: str) -> Measurement:
-    """The measurement of a row; UnknownName for one that a page does not have."""
+def find(page_id: str, row: str) -> Measurement:
+    """Return the measurement of a row; UnknownName for an unknown page or row."""
     pages.find(page_id)
-    rows = {one.id: one.id for one in verdict.rows(page_id) if one.is_run}
+    rows = [claim.id for claim in verdict.rows(page_id) if claim.is_run]
     return measurement(page_id, choose(f"row of {page_id}", row, rows))
 
 
-def registered(page_id: str) -> dict[str, dict[str, Any]]:
-    """What measurements.yaml has of a page, by row.
+def registered_rows(page_id: str) -> dict[str, dict[str, Any]]:
+    """Return what measurements.yaml has of a page, by row.
 
     ``measure``: the digest; ``same``: earlier ones by which every seed has the same
     value, each with its ``reason``; ``was``: earlier ones of tests that stand in
     ``was`` of the row in claims.yaml.
     """
     rows = tables.page_entries(page_id, "measurements")
-    return {key: entry(value) for key, value in rows.items()}
+    return {row: as_entry(value) for row, value in rows.items()}
 
 
-def entry(value: str | dict[str, Any]) -> dict[str, Any]:
-    """What measurements.yaml has of one row: a digest, or more than that."""
+def as_entry(value: str | dict[str, Any]) -> dict[str, Any]:
+    """Return an entry of measurements.yaml, which may be the digest alone, as a dict.
+
+    `registered_rows` explains its keys.
+    """
     return {"measure": value} if isinstance(value, str) else value
 
 
 def functions_file() -> Path:
-    """Where the digests of functions are registered."""
+    """Return where the digests of functions are registered."""
     return home() / "book" / "functions.yaml"
 
 
-def functions(page_ids: Iterable[str] = ()) -> dict[str, str]:
-    """Every function and constant of the book that tested rows are measured by, and
-    what judges them: the digest of each."""
-    rows = tested(page_ids)
-    found = {name for page, row in rows for name in measurement(page, row).functions}
-    found |= {f"{verdict.__name__}:{name}" for name in JUDGES if rows}
-    return {name: _digest(_definition(name)) for name in sorted(found)}
+def function_digests(page_ids: Iterable[str] = ()) -> dict[str, str]:
+    """Return by name the digest of each function and constant behind tested rows.
+
+    The functions that judge the rows are among them. Without ids it is of all pages.
+    """
+    rows = tested_rows(page_ids)
+    names = {f"{verdict.__name__}:{name}" for name in JUDGES if rows}
+    for page, row in rows:
+        names |= {*measurement(page, row).functions}
+    return {name: _digest(_definition(name)) for name in sorted(names)}
 
 
-def tested(page_ids: Iterable[str] = ()) -> list[tuple[str, str]]:
-    """(page, row) of every row that is held against something."""
-    every = page_ids or pages.sources()
-    rows = ((page, row) for page in every for row in verdict.rows(page))
-    return [(page, row.id) for page, row in rows if row.is_tested]
+def tested_rows(page_ids: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return (page, row) of every row that can fail, of all pages without ids."""
+    return [
+        (page, row.id)
+        for page in page_ids or pages.sources()
+        for row in verdict.rows(page)
+        if row.is_tested
+    ]
 
 
 def registered_functions() -> dict[str, dict[str, Any]]:
-    """What book/functions.yaml has of each function, in the form of `registered`."""
-    every = read_yaml(functions_file()).items()
-    return {name: entry(value) for name, value in every}
+    """Return what book/functions.yaml has, by function, as `registered_rows` does."""
+    values = read_yaml(functions_file()).items()
+    return {name: as_entry(value) for name, value in values}
 
 
 def register(
     page_ids: Iterable[str], same: str = "", *, exchanged: bool = False
 ) -> list[str]:
-    """Write the measurements of pages into their .yaml files; what it wrote.
+    """Write digests into the .yaml files; return the rows and functions that changed.
 
-    A row or a function that has none gets the digest of today. For one that has another
-    ``same`` says why every seed keeps its value, or ``exchanged`` that the old test
-    stands in ``was`` of claims.yaml; else PageError. `python -m book check` holds both
-    to it.
+    A row or a function that has none gets the digest of today. If it has another,
+    ``same`` is the reason why every seed keeps its value, or ``exchanged`` says that
+    the old test stands in ``was`` of claims.yaml; without either PageError is raised.
+    `python -m book check` compares the values.
     """
     written = []
     for page in page_ids:
-        now = {row: measurement(page, row).digest for _, row in tested([page])}
-        known = registered(page)
+        known = registered_rows(page)
         new = {
-            row: _renewed(f"{page} {row}", digest, known.get(row), same, exchanged)
-            for row, digest in now.items()
+            row: _renewed(
+                f"{page} {row}",
+                measurement(page, row).digest,
+                known.get(row),
+                same,
+                exchanged,
+            )
+            for _, row in tested_rows([page])
         }
         if new != known:
             written += [f"{page} {row}" for row in new if new[row] != known.get(row)]
-            _write(page, new)
-    known, now = registered_functions(), functions(page_ids)
+            _save_rows(page, new)
+    known = registered_functions()
     new = {
-        name: _renewed(name, code, known.get(name), same, exchanged)
-        for name, code in now.items()
+        name: _renewed(name, code_digest, known.get(name), same, exchanged)
+        for name, code_digest in function_digests(page_ids).items()
     }
     if changed := [name for name in new if new[name] != known.get(name)]:
-        every = dict(sorted((known | new).items()))
-        _save(functions_file(), {name: _short(about) for name, about in every.items()})
+        entries = dict(sorted((known | new).items()))
+        _save(functions_file(), {name: _short(e) for name, e in entries.items()})
         written += changed
     return written
 
@@ -177,33 +204,37 @@ def register(
 def _renewed(
     name: str, now: str, known: dict[str, Any] | None, same: str, exchanged: bool
 ) -> dict[str, Any]:
-    """What is registered of a row or a function whose digest is now this one."""
-    about = known or {"measure": now}
-    old = about["measure"]
+    """Return the entry of a row or a function whose digest is ``now``.
+
+    ``known`` is its entry so far. The other arguments, and errors, are as in
+    `register`.
+    """
+    entry = known or {"measure": now}
+    old = entry["measure"]
     if old == now:
-        return about
+        return entry
     if same:
-        earlier = [*about.get("same", []), {"measure": old, "reason": same}]
-        return about | {"measure": now, "same": earlier}
+        earlier = [*entry.get("same", []), {"measure": old, "reason": same}]
+        return entry | {"measure": now, "same": earlier}
     if exchanged:
-        return about | {"measure": now, "was": [*about.get("was", []), old]}
+        return entry | {"measure": now, "was": [*entry.get("was", []), old]}
     raise PageError(
         f"{name!r} is measured otherwise than registered: give --same REASON if every "
         "seed keeps its value, or --was if the old test stands in `was`"
     )
 
 
-def _write(page_id: str, rows: dict[str, dict[str, Any]]) -> None:
-    """Put the rows of one page into the measurements.yaml of its chapter."""
+def _save_rows(page_id: str, entries: dict[str, dict[str, Any]]) -> None:
+    """Replace the entries of one page in the measurements.yaml of its folder."""
     folder, _, name = page_id.partition("/")
     path = home() / "book" / folder / "measurements.yaml"
-    new = {name: {row: _short(about) for row, about in rows.items()}}
+    new = {name: {row: _short(entry) for row, entry in entries.items()}}
     _save(path, dict(sorted((read_yaml(path) | new).items())))
 
 
-def _short(about: dict[str, Any]) -> str | dict[str, Any]:
-    """An entry as it is written: the digest alone where there is nothing else."""
-    return about["measure"] if len(about) == 1 else about
+def _short(entry: dict[str, Any]) -> str | dict[str, Any]:
+    """Return an entry as it is written: the digest if it has nothing else."""
+    return entry["measure"] if len(entry) == 1 else entry
 
 
 def _save(path: Path, content: dict[str, Any]) -> None:
@@ -218,28 +249,30 @@ def _digest(code: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Page:
-    """The code of a page up to its `claims.read`, and what this is given."""
+    """The statements of a page up to its `claims.read`, and the values it is given."""
 
     statements: list[ast.stmt]
     values: ast.expr
 
     @functools.cached_property
     def texts(self) -> list[str]:
-        return [_plain(statement) for statement in self.statements]
+        """The code of each statement, as `_code_of` writes it."""
+        return [_code_of(statement) for statement in self.statements]
 
     @functools.cached_property
     def imports(self) -> dict[str, Any]:
+        """What its imports of our packages bind, by name."""
         return _imports(ast.Module(self.statements, []))
 
     @functools.cached_property
-    def reached(self) -> dict[str, set[str]]:
-        """By statement, the functions of the book that it names itself."""
-        return {text: _reached(text, self.imports) for text in self.texts}
+    def functions_of(self) -> dict[str, set[str]]:
+        """The functions of the book that each statement names, by its text."""
+        return {text: _named_functions(text, self.imports) for text in self.texts}
 
 
 @functools.cache
 def _page(page_id: str) -> _Page:
-    # A page is Python as it stands: what is no code of it is a comment.
+    # A page is Python as it stands: its Markdown is comments.
     statements = tree(pages.find(page_id)).body
     for position, statement in enumerate(statements):
         for node in ast.walk(statement):
@@ -251,28 +284,28 @@ def _page(page_id: str) -> _Page:
 # The value of a row, in a dictionary that a page writes out or computes.
 
 
-def _value_of(row: str, page: _Page) -> list[ast.AST]:
-    """The expression that gives a row its value.
+def _value_expressions(row: str, page: _Page) -> list[ast.AST]:
+    """Return the expression that gives a row its value.
 
-    It is the entry of that name where a page writes one out, else everything that may
-    have made it: the parts of the dictionary that are computed.
+    It is the entry of that name if the page writes one out, else every part of the
+    dictionary that is computed, as each may have made the entry.
     """
     if isinstance(page.values, ast.Name):
         name = page.values.id
-        bind = [
-            s
-            for s, text in zip(page.statements, page.texts, strict=True)
-            if name in _bound(text)
+        entries = [
+            entry
+            for statement, text in zip(page.statements, page.texts, strict=True)
+            if name in _bound_names(text)
+            for entry in _entries_bound(name, statement)
         ]
-        parts = [part for statement in bind for part in _entries_of(name, statement)]
     else:
-        parts = [*_entries(page.values)]
-    named = [value for key, value in parts if key == row]
-    return named[-1:] or [value for key, value in parts if key is None]
+        entries = [*_entries(page.values)]
+    written = [value for key, value in entries if key == row]
+    return written[-1:] or [value for key, value in entries if key is None]
 
 
 def _entries(values: ast.expr) -> Iterator[tuple[Any, ast.expr]]:
-    """(key, value) of a dictionary as it is written; key None for what is computed."""
+    """Yield (key, value) of an expression for a dictionary; key None if computed."""
     if isinstance(values, ast.BinOp) and isinstance(values.op, ast.BitOr):
         yield from _entries(values.left)
         yield from _entries(values.right)
@@ -286,10 +319,12 @@ def _entries(values: ast.expr) -> Iterator[tuple[Any, ast.expr]]:
         yield None, values
 
 
-def _entries_of(name: str, statement: ast.stmt) -> Iterator[tuple[Any, Any]]:
-    """(key, value) of what a statement puts into the dictionary that it binds."""
-    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-    match statement, targets:
+def _entries_bound(name: str, statement: ast.stmt) -> Iterator[tuple[Any, Any]]:
+    """Yield (key, value) for what a statement puts into the dictionary ``name``.
+
+    The key of what cannot be read off is None.
+    """
+    match statement, _targets(statement):
         case ast.Assign() | ast.AugAssign(), [ast.Name(id=target)] if target == name:
             yield from _entries(statement.value)
         case ast.Assign(), [ast.Subscript(slice=ast.Constant() as key) as target] if (
@@ -300,45 +335,51 @@ def _entries_of(name: str, statement: ast.stmt) -> Iterator[tuple[Any, Any]]:
             yield None, statement
 
 
+def _targets(statement: ast.stmt) -> list[ast.expr | None]:
+    """Return what a statement assigns to; [None] if it is no assignment."""
+    return getattr(statement, "targets", [getattr(statement, "target", None)])
+
+
 # What depends on what, by names.
 
 
-def _needed(value: tuple[str, ...], texts: list[str]) -> list[str]:
-    """The statements that a value depends on, in the order of the page."""
-    wanted = set().union(*map(_read, value))
-    taken: set[int] = set()
+def _statements_behind(value: tuple[str, ...], texts: list[str]) -> list[str]:
+    """Return those statements that a value depends on, in the order of the page."""
+    wanted = set().union(*map(_read_names, value))
+    taken: set[int] = set()  # positions
     while True:
         new = {
             position
             for position, text in enumerate(texts)
-            if position not in taken and _bound(text) & wanted
+            if position not in taken and _bound_names(text) & wanted
         }
         if not new:
             return [texts[position] for position in sorted(taken)]
         taken |= new
-        wanted |= set().union(*(_read(texts[position]) for position in new))
+        wanted |= set().union(*(_read_names(texts[position]) for position in new))
 
 
 class _WithoutLooks(ast.NodeTransformer):
-    """Leave out the label and the colour of every Run."""
+    """Leaves out the label and the colour of every Run."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Return a call without the arguments ``LOOKS`` if it makes a Run."""
         self.generic_visit(node)
         if ast.unparse(node.func) in ("Run", "evidence.Run"):
-            kept = [word for word in node.keywords if word.arg not in LOOKS]
+            kept = [keyword for keyword in node.keywords if keyword.arg not in LOOKS]
             return ast.Call(node.func, node.args[:2], kept)
         return node
 
 
-def _plain(node: ast.AST) -> str:
-    """The code of a part of a page, without looks and comments."""
-    tree = ast.parse(ast.unparse(node))
-    return ast.unparse(ast.fix_missing_locations(_WithoutLooks().visit(tree)))
+def _code_of(node: ast.AST) -> str:
+    """Return the code of a part of a page, without looks and comments."""
+    copy = ast.parse(ast.unparse(node))
+    return ast.unparse(ast.fix_missing_locations(_WithoutLooks().visit(copy)))
 
 
 @functools.cache
-def _bound(code: str) -> frozenset[str]:
-    """Names of a page that a statement binds, or changes the value of."""
+def _bound_names(code: str) -> frozenset[str]:
+    """Return the names of a page that a statement binds, or whose value it changes."""
     (statement,) = ast.parse(code).body
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return frozenset()
@@ -352,26 +393,26 @@ def _bound(code: str) -> frozenset[str]:
                 names.add(_root(node))
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         names.add(_root(statement.value.func))  # as in runs.update(...)
-    return frozenset(names - APART)
+    return frozenset(names - APART)  # as in plots.use_style()
 
 
 @functools.cache
-def _read(code: str) -> frozenset[str]:
-    """Names of a page that a piece of code reads; not those of its own scopes."""
+def _read_names(code: str) -> frozenset[str]:
+    """Return the names of a page that a piece of code reads, not its own locals."""
     names = set()
-    tables = [symtable.symtable(code, "page", "exec")]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        is_page = table.get_type() == "module"
-        for symbol in table.get_symbols():
+    scopes = [symtable.symtable(code, "page", "exec")]
+    while scopes:
+        scope = scopes.pop()
+        scopes += scope.get_children()
+        is_page = scope.get_type() == "module"
+        for symbol in scope.get_symbols():
             if symbol.is_referenced() and (is_page or symbol.is_global()):
                 names.add(symbol.get_name())
     return frozenset(names)
 
 
 def _root(node: ast.AST) -> str:
-    """The name that `runs[kind].first` begins with; "" where it begins otherwise."""
+    """Return "runs" of `runs[kind].first`; "" if it does not begin with a name."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -380,95 +421,100 @@ def _root(node: ast.AST) -> str:
 # Functions of the book, by their full names.
 
 
-def _imports(tree: ast.Module) -> dict[str, Any]:
-    """What the imports of a page or a file of the book bind, of our packages alone."""
-    names: dict[str, Any] = {}
-    for node in tree.body:
-        module = getattr(node, "module", None) or ""
-        if isinstance(node, ast.ImportFrom) and module.startswith(PACKAGES):
-            for one in node.names:
-                room = importlib.import_module(module)
-                if not hasattr(room, one.name):
-                    importlib.import_module(f"{module}.{one.name}")
-                names[one.asname or one.name] = getattr(room, one.name)
-    return names
+def _imports(module: ast.Module) -> dict[str, Any]:
+    """Return what the imports from our packages in a module bind, by name."""
+    objects: dict[str, Any] = {}
+    for node in module.body:
+        source = getattr(node, "module", None) or ""
+        if isinstance(node, ast.ImportFrom) and source.startswith(PACKAGES):
+            package = importlib.import_module(source)
+            for alias in node.names:
+                if not hasattr(package, alias.name):
+                    importlib.import_module(f"{source}.{alias.name}")
+                name = alias.asname or alias.name
+                objects[name] = getattr(package, alias.name)
+    return objects
 
 
-def _reached(code: str, names: dict[str, Any]) -> set[str]:
-    """Functions and classes of the book that a piece of code names itself.
+def _named_functions(code: str, imports: dict[str, Any]) -> set[str]:
+    """Return the functions and classes of the book that a piece of code names.
 
-    A method is that of a Run if a Run has one of its name.
+    ``imports`` has the objects of its names. A method is that of a Run if a Run has one
+    of its name.
     """
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Name | ast.Attribute):
-            found.add(_full_name(_meaning(node, names)))
+            names.add(_full_name(_object_of(node, imports)))
         if isinstance(node, ast.Attribute):
-            found.add(_full_name(inspect.getattr_static(Run, node.attr, None)))
-    return found - {""}
+            names.add(_full_name(inspect.getattr_static(Run, node.attr, None)))
+    return names - {""}
 
 
-def _meaning(node: ast.expr, names: dict[str, Any]) -> Any:
-    """What `evidence.ratio` means where it begins with an imported module."""
+def _object_of(node: ast.expr, imports: dict[str, Any]) -> Any:
+    """Return what a name, or `evidence.ratio` of an imported module, is, else None."""
     if isinstance(node, ast.Name):
-        return names.get(node.id)
+        return imports.get(node.id)
     if isinstance(node, ast.Attribute):
-        owner = _meaning(node.value, names)
+        owner = _object_of(node.value, imports)
         if isinstance(owner, ModuleType):
             return getattr(owner, node.attr, None)
     return None
 
 
-def _full_name(found: Any) -> str:
-    """`claimbook.evidence.run.Run.at` of a function or class of the book, else ""."""
-    if isinstance(found, property):
-        found = found.fget
-    found = inspect.unwrap(found) if callable(found) else None
-    module = getattr(found, "__module__", None) or ""
-    name = getattr(found, "__qualname__", None)
-    if not (name and _is_measuring(module)) or found in (Run, evidence.Page):
+def _full_name(item: Any) -> str:
+    """Return the full name of a function or class that measures, "" of all else."""
+    if isinstance(item, property):
+        item = item.fget
+    item = inspect.unwrap(item) if callable(item) else None
+    module = getattr(item, "__module__", None) or ""
+    name = getattr(item, "__qualname__", None)
+    if not (name and _is_measuring(module)) or item in (Run, evidence.Page):
         return ""
     return f"{module}:{name}"
 
 
 @functools.cache
-def _calls(name: str) -> frozenset[str]:
-    """What the definition of one function or constant reaches itself."""
+def _names_in(name: str) -> frozenset[str]:
+    """Return the functions and constants that the definition of one names itself."""
     module, code = name.partition(":")[0], _definition(name)
-    reached = _reached(code, vars(sys.modules[module])) | _constants(code, module)
-    return frozenset(reached) - {name}
+    functions = _named_functions(code, vars(sys.modules[module]))
+    return frozenset(functions | _named_constants(code, module)) - {name}
 
 
-def _constants(code: str, module: str) -> set[str]:
-    """Constants of a module of the book, or those that it imports, named in code."""
-    known = {one: f"{module}:{one}" for one in _assigned(module)}
-    for node in _tree(_file(module)).body:
+def _named_constants(code: str, module: str) -> set[str]:
+    """Return the constants that code of a module names, its own or imported ones."""
+    full_names = {name: f"{module}:{name}" for name in _constants(module)}
+    for node in _cached_tree(_file(module)).body:
         if isinstance(node, ast.ImportFrom) and _is_measuring(node.module or ""):
-            there = _assigned(node.module or "")
-            known |= {
-                one.asname or one.name: f"{node.module}:{one.name}"
-                for one in node.names
-                if one.name in there
-            }
+            there = _constants(node.module or "")
+            for alias in node.names:
+                if alias.name in there:
+                    full_name = f"{node.module}:{alias.name}"
+                    full_names[alias.asname or alias.name] = full_name
     nodes = ast.walk(ast.parse(code))
-    return {known[n.id] for n in nodes if isinstance(n, ast.Name) and n.id in known}
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return {full_names[name] for name in names & full_names.keys()}
 
 
 def _is_measuring(module: str) -> bool:
+    """Return whether a module is of our packages, and not one of those ``APART``."""
     package, _, name = module.partition(".")
     return package in PACKAGES and name != "" and name.partition(".")[0] not in APART
 
 
 @functools.cache
-def _assigned(module: str) -> dict[str, ast.stmt]:
-    """The statements at the top of a module that give a name its value."""
-    found: dict[str, ast.stmt] = {}
-    for node in _tree(_file(module)).body:
-        targets = getattr(node, "targets", [getattr(node, "target", None)])
-        for target in targets:
-            if isinstance(target, ast.Name) and target.id.isupper():
-                found[target.id] = node
-    return found
+def _constants(module: str) -> dict[str, ast.stmt]:
+    """Return by name the statement that binds each constant at the top of a module.
+
+    Names of constants are in capitals; the last statement counts.
+    """
+    return {
+        target.id: statement
+        for statement in _cached_tree(_file(module)).body
+        for target in _targets(statement)
+        if isinstance(target, ast.Name) and target.id.isupper()
+    }
 
 
 def _file(module: str) -> Path:
@@ -476,46 +522,51 @@ def _file(module: str) -> Path:
 
 
 def _closure(names: set[str]) -> set[str]:
-    """These functions and all that they reach, directly or not."""
-    found: set[str] = set()
+    """Return these functions and all that they reach, directly or not.
+
+    A name without a definition in its file, as of a method that a dataclass makes, is
+    left out.
+    """
+    reached: set[str] = set()
     waiting = [*names]
     while waiting:
         name = waiting.pop()
-        if name not in found and _definition(name):
-            found.add(name)
-            waiting += _calls(name)
-    return found
+        if name not in reached and _definition(name):
+            reached.add(name)
+            waiting += _names_in(name)
+    return reached
 
 
 @functools.cache
 def _definition(name: str) -> str:
-    """The code of `module:name` as it stands in its file; "" where it has none."""
-    module, _, qualname = name.partition(":")
-    if constant := _assigned(module).get(qualname):
+    """Return the code of "module:qualified name" in its file, "" if it has none."""
+    module, _, qualified_name = name.partition(":")
+    if constant := _constants(module).get(qualified_name):
         return ast.unparse(constant)
-    node: Any = _tree(_file(module))
-    for part in qualname.split("."):
+    node: Any = _cached_tree(_file(module))
+    for part in qualified_name.split("."):
         inside = getattr(node, "body", [])
         node = next((n for n in inside if getattr(n, "name", None) == part), None)
     return ast.unparse(node) if node else ""
 
 
 def tree(path: Path) -> ast.Module:
-    """The code in a file; BookError, with its line, where it is no Python."""
+    """Return the code in a file as a tree; PageError, with its line, if it is wrong."""
     try:
         return ast.parse(read_text(path))
     except SyntaxError as error:
-        place = f"{notebooks.place(path)}, line {error.lineno},"
+        place = f"{notebooks.display_path(path)}, line {error.lineno},"
         raise PageError(f"{place} is no Python: {error.msg}.") from error
 
 
-_tree = functools.cache(tree)  # of code that no page is
+_cached_tree = functools.cache(tree)  # of modules; a page may change in a process
 
 
 def _named_files(code: tuple[str, ...]) -> list[str]:
-    """The code of files of the book that a page runs by name, as race.py."""
-    nodes = (node for text in code for node in ast.walk(ast.parse(text)))
-    texts = (node.value for node in nodes if isinstance(node, ast.Constant))
-    names = {text for text in texts if isinstance(text, str) and text.endswith(".py")}
-    paths = (home() / "book" / name.partition("book/")[2] for name in sorted(names))
+    """Return the code of each file of the book that a page runs by its name.
+
+    An example is "book/remedies/race.py".
+    """
+    names = sorted(text for text in _strings(code) if text.endswith(".py"))
+    paths = (home() / "book" / name.partition("book/")[2] for name in names)
     return [path.read_text(encoding="utf-8") for path in paths if path.is_file()]

@@ -1,6 +1,7 @@
 """The two files of a page as notebooks, and what an executed one says.
 
-A source is py:percent. The `#|` lines at the top of a code cell are one YAML mapping:
+A page has a source ``.py`` in jupytext's py:percent format and its *twin*, the executed
+``.ipynb`` beside it. The ``#|`` lines at the top of a code cell are one YAML mapping:
 
     #| name: fig-prieto2025-04
     #| caption: >
@@ -26,43 +27,50 @@ from nbformat import NotebookNode
 from claimbook.errors import PageError, check_type, choose
 from claimbook.project import CLAIMS_MIME, home, parse_yaml, read_text
 
-PLACES = {  # option -> where MyST-NB looks for it
+MYST_PLACES = {  # option -> its place in the metadata "mystnb" of a cell
     "name": ("figure", "name"),
     "caption": ("figure", "caption"),
     "alt": ("image", "alt"),
 }
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 METADATA: dict[str, Any] = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-RUN = ("outputs", "execution_count", "grokbook")  # what an execution adds
+ADDED = ("outputs", "execution_count", "grokbook")  # keys that an execution adds
+# The JSON of a page that shows no claims.
+NO_CLAIMS: dict[str, Any] = {"claims": [], "read": [], "verdict": "not run"}
 
 
-def place(path: Path) -> str:
-    """A path as a reader of the book knows it."""
+def display_path(path: Path) -> str:
+    """Return a path relative to the repository, or whole if it lies elsewhere."""
     root = home()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
 def read_source(path: Path) -> NotebookNode:
-    """The source as a notebook without outputs; cell ids are its positions."""
+    """Return the source of a page as a notebook without outputs.
+
+    Cell ids are positions, and the ``#|`` lines are metadata as well. Raises PageError
+    if they are no YAML, and UnknownName for an unknown option in them.
+    """
     notebook = jupytext.reads(read_text(path), fmt="py:percent")
     notebook.metadata = nbformat.from_dict(METADATA)
-    for number, cell in enumerate(notebook.cells):
-        for key, words in _options(cell, f"cell {number} of {place(path)}").items():
-            words = " ".join(words.split())
-            shown = cell.metadata.setdefault("mystnb", {})
-            if key == "fold":
-                shown |= {"code_prompt_show": words, "code_prompt_hide": "Hide code"}
+    for position, cell in enumerate(notebook.cells):
+        where = f"cell {position} of {display_path(path)}"
+        for option, value in _options(cell, where).items():
+            text = " ".join(value.split())
+            myst = cell.metadata.setdefault("mystnb", {})
+            if option == "fold":
+                myst |= {"code_prompt_show": text, "code_prompt_hide": "Hide code"}
                 continue
-            part, name = PLACES[key]
-            shown.setdefault(part, {})[name] = words
+            part, key = MYST_PLACES[option]
+            myst.setdefault(part, {})[key] = text
     tidy(notebook)
     return notebook
 
 
 def _options(cell: NotebookNode, where: str) -> dict[str, str]:
-    """What the lines `#|` of a cell say; BookError, with the place, where it is wrong.
+    """Return the mapping in the ``#|`` lines of a cell, empty without such lines.
 
-    A cell is named by its position, as in its id.
+    ``where`` names the cell in errors, which are those of `read_source`.
     """
     lines = [line[2:] for line in cell.source.splitlines() if line[:2] == "#|"]
     text = "\n".join(line.removeprefix(" ") for line in lines)
@@ -72,36 +80,37 @@ def _options(cell: NotebookNode, where: str) -> dict[str, str]:
         reason = " ".join(str(error).split())
         raise PageError(f"The lines `#|` of {where} are no YAML: {reason}.") from error
     check_type(f"what `#|` says in {where}", options, dict[str, str])
-    for key in options:
-        choose(f"option `#|` in {where}:", key, [*PLACES, "fold"])
+    for option in options:
+        choose(f"option `#|` in {where}:", option, [*MYST_PLACES, "fold"])
     return options
 
 
 # Sections of a page that a rerun keeps: no other is free of the book's own result.
 KEPT = ("The idea", "Run it yourself")
-# What stands in a rerun in place of statements about the book's own result.
-INSTEAD = {"assert": "pass", "tables.prose": "pass", "sheet.box": "sheet.box()"}
+# In a rerun, what replaces statements about the book's own result.
+REPLACEMENTS = {"assert": "pass", "tables.prose": "pass", "sheet.box": "sheet.box()"}
 
 
 def drop_findings(notebook: NotebookNode, scale: str, change: str = "") -> None:
-    """Take out of a rerun what was written for the book's own result.
+    """Remove from a rerun, in place, what was written for the book's own result.
 
-    That is the title's finding, all text but the sections `KEPT`, the captions and what
-    is asserted. Sentences with numbers are left out by `claimbook.tables.prose`.
-    `change` says in words with which other settings the rerun trains.
+    That is the finding in the title, all text but the sections ``KEPT``, the captions,
+    and assertions. The title says at which ``scale`` the rerun is, and with which
+    ``change`` of settings, in words.
     """
     kicker, _ = heading(notebook)
-    what = f"a rerun at {scale} scale" + (f" with {change}" if change else "")
-    notebook.cells[0].source = f"# {kicker}: {what}"
+    rerun = f"a rerun at {scale} scale" + (f" with {change}" if change else "")
+    notebook.cells[0].source = f"# {kicker}: {rerun}"
     section = ""
     for cell in notebook.cells[1:]:
         if cell.cell_type == "code":
             cell.source = without_findings(cell.source)
-            shown_as(cell).get("figure", {}).pop("caption", None)
+            display_options(cell).get("figure", {}).pop("caption", None)
             continue
         kept = []
         for part in re.split(r"^(?=## )", cell.source, flags=re.M):
-            section = _section(part) or section  # a cell may go on with the last one
+            if part.startswith("## "):  # else the section of the cell before goes on
+                section = part.partition("\n")[0].removeprefix("## ").strip()
             if section in KEPT:
                 kept.append(part)
         cell.source = "".join(kept)
@@ -109,29 +118,33 @@ def drop_findings(notebook: NotebookNode, scale: str, change: str = "") -> None:
 
 
 def insert_change(notebook: NotebookNode, settings: str, arms: str) -> None:
-    """Put a cell after the parameters that changes what the page trains."""
+    """Insert a cell after the parameters that changes what the page trains.
+
+    ``settings`` and ``arms`` are those of `claimbook.change.use`.
+    """
     code = f"from claimbook import change\n\nchange.use({settings!r}, arms={arms!r})"
-    tagged = ["parameters" in tags(cell) for cell in notebook.cells]
+    is_tagged = ["parameters" in tags(cell) for cell in notebook.cells]
     cell = nbformat.v4.new_code_cell(code)
-    notebook.cells.insert(tagged.index(True) + 1, cell)
+    notebook.cells.insert(is_tagged.index(True) + 1, cell)
 
 
 def without_findings(source: str) -> str:
-    """The code of a cell without what it asserts and tells of the book's own runs.
+    """Return the code of a cell with the ``REPLACEMENTS`` of its statements.
 
-    A reader's runs need not have the values that its sentences ask for.
+    A reader's runs need not have the values that sentences and assertions ask for.
     """
     lines = source.splitlines(keepends=True)
     statements = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.stmt)]
+    # from the last to the first, so that line numbers stay right
     for node in sorted(statements, key=lambda node: -node.lineno):
-        if instead := INSTEAD.get(_kind(node)):
+        if replacement := REPLACEMENTS.get(_kind(node)):
             indent = " " * node.col_offset
-            lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{instead}\n"]
+            lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{replacement}\n"]
     return "".join(lines)
 
 
 def _kind(node: ast.stmt) -> str:
-    """`assert`, or the function that a statement calls; "" for any other."""
+    """Return "assert", or the function that a statement calls, else ""."""
     if isinstance(node, ast.Assert):
         return "assert"
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -139,14 +152,8 @@ def _kind(node: ast.stmt) -> str:
     return ""
 
 
-def _section(text: str) -> str:
-    """`What to see` of a part of a page that begins so; "" for one without."""
-    first = text.partition("\n")[0]
-    return first.removeprefix("## ").strip() if first.startswith("## ") else ""
-
-
 def tidy(notebook: NotebookNode) -> None:
-    """Cell ids from positions, and only the metadata that a source can hold."""
+    """Set cell ids to positions, and remove metadata that a source cannot hold."""
     for position, cell in enumerate(notebook.cells):
         cell.id = f"cell-{position:02d}"
         for key in set(cell.metadata) - {"tags", "mystnb"}:
@@ -156,59 +163,64 @@ def tidy(notebook: NotebookNode) -> None:
 
 
 def read_twin(path: Path) -> NotebookNode:
-    """The executed twin of a source; PageError where there is none, or a damaged one.
+    """Return the executed twin of a source.
 
-    A notebook is taken as valid, which it was when it was written.
+    Raises PageError if it is missing, or damaged. It is not validated otherwise, since
+    it was valid when it was written.
     """
     twin = path.with_suffix(".ipynb")
     again = f"run 'python -m book execute {id_of(path)}'"
     if not twin.is_file():
-        raise PageError(f"{place(twin)} is missing: {again}.")
+        raise PageError(f"{display_path(twin)} is missing: {again}.")
     try:
         notebook = nbformat.v4.reads(twin.read_text(encoding="utf-8"))
-        written(notebook), shown(notebook)  # of all cells
+        written_digest(notebook), shown_digest(notebook)  # they read every cell
         notebook.metadata.get("grokbook", {}).get("page")
     except Exception as error:  # a merge, a full disk: whatever JSON may have become
         raise PageError(
-            f"{place(twin)} is no notebook any more: delete it and {again}."
+            f"{display_path(twin)} is no notebook any more: delete it and {again}."
         ) from error
     return notebook
 
 
 def id_of(path: Path) -> str:
-    """`.../prieto2025/fig02_softmax_collapse.py` -> `prieto2025/fig02`."""
+    """Return the id of a page: "prieto2025/fig02" of ".../prieto2025/fig02_x.py"."""
     return f"{path.parent.name}/{path.stem.partition('_')[0]}"
 
 
-def written(notebook: NotebookNode) -> str:
-    """A digest of all that a person writes in a notebook."""
-    words = [(c.cell_type, c.source, tags(c)) for c in notebook.cells]
-    return hashlib.sha256(repr(words).encode()).hexdigest()[:16]
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def given(notebook: NotebookNode) -> list[dict[str, Any]]:
-    """All that an execution is given: cells, captions, metadata; and nothing else."""
-    every = [notebook.metadata, *notebook.cells]
-    return [{k: v for k, v in one.items() if k not in RUN} for one in every]
+def written_digest(notebook: NotebookNode) -> str:
+    """Return a digest of what a person writes: types, sources and tags of cells."""
+    return _digest(repr([(c.cell_type, c.source, tags(c)) for c in notebook.cells]))
 
 
-def shown(notebook: NotebookNode) -> str:
-    """A digest of all that a notebook prints and draws."""
-    every = [cell.get("outputs", []) for cell in notebook.cells]
-    return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()[:16]
+def shown_digest(notebook: NotebookNode) -> str:
+    """Return a digest of all outputs: what a notebook prints and draws."""
+    outputs_by_cell = [cell.get("outputs", []) for cell in notebook.cells]
+    return _digest(json.dumps(outputs_by_cell, sort_keys=True))
+
+
+def inputs(notebook: NotebookNode) -> list[dict[str, Any]]:
+    """Return what a source gives to an execution: the metadata, then each cell."""
+    parts = [notebook.metadata, *notebook.cells]
+    return [{k: v for k, v in part.items() if k not in ADDED} for part in parts]
 
 
 def tags(cell: NotebookNode) -> list[str]:
+    """Return the tags of a cell, often none."""
     return list(cell.metadata.get("tags", []))
 
 
-def shown_as(cell: NotebookNode) -> dict[str, Any]:
-    """What MyST-NB is told of a cell: `figure`, `image` and the words of a fold."""
+def display_options(cell: NotebookNode) -> dict[str, Any]:
+    """Return how MyST-NB shows a cell: "figure", "image", and the title of a fold."""
     return cell.metadata.get("mystnb", {})
 
 
 def outputs(notebook: NotebookNode, mime: str) -> list[tuple[NotebookNode, Any]]:
-    """(cell, data) of every output that carries this MIME type."""
+    """Return (cell, data) for every output that has this MIME type."""
     return [
         (cell, output["data"][mime])
         for cell in notebook.cells
@@ -218,16 +230,19 @@ def outputs(notebook: NotebookNode, mime: str) -> list[tuple[NotebookNode, Any]]
 
 
 def heading(notebook: NotebookNode) -> tuple[str, str]:
-    """(kicker, finding) of a title: `# [Prieto et al. 2025 · Figure 4]{.kicker} It is`.
+    """Return (kicker, finding) of a title "# [Prieto et al. 2025]{.kicker} It is".
 
-    The kicker of a title without one is "".
+    The kicker is "" if a title has none.
     """
     first = notebook.cells[0].source.partition("\n")[0]
     match = re.fullmatch(r"# \[([^\[\]]+)\]\{\.kicker\}\s+(.+?)\s*", first)
     return (match[1], match[2]) if match else ("", first.removeprefix("# ").strip())
 
 
-def claims_of(notebook: NotebookNode) -> dict[str, Any] | None:
-    """What the claims table of an executed page carries; None where it shows none."""
-    found = [data for _, data in outputs(notebook, CLAIMS_MIME)]
-    return found[-1] if found else None
+def closing(notebook: NotebookNode) -> dict[str, Any]:
+    """Return the JSON that `Sheet.closing` stored in an executed page.
+
+    It has the claims and what was read. Without such a cell it is ``NO_CLAIMS``.
+    """
+    stored = [data for _, data in outputs(notebook, CLAIMS_MIME)]
+    return stored[-1] if stored else NO_CLAIMS

@@ -1,8 +1,9 @@
-"""Pages: found, named and executed.
+"""Pages: their ids and names, and their execution.
 
-A page is `book/<paper>/<id>_<words>.py`, a py:percent source, and its executed `.ipynb`
-twin beside it. A file of one word is a page of ours beyond the paper,
-`book/liu2026/causes.py`.
+A page is `book/<folder>/<id>_<words>.py`, a py:percent source, and its twin beside it,
+the executed `.ipynb`. The folder is that of a paper, or of a chapter of ours. A page
+whose id has no number, such as `book/liu2026/causes.py`, is one of ours beyond the
+paper.
 """
 
 import ast
@@ -26,73 +27,91 @@ from claimbook import change, papers
 from claimbook.change import Change
 from claimbook.errors import PageError, choose
 from claimbook.experiment import SCALES, Experiment
-from claimbook.project import home, page_folders, paper_titles
+from claimbook.project import home, page_folders, paper_titles, written_whole
 
 LIBRARIES = ("torch", "numpy", "pandas", "matplotlib", "seaborn")
 # Folders of no paper, and what stands above the titles there.
 CHAPTERS = {"basics": "Start here", "story": "Start here", "questions": "Question"}
 CHAPTERS |= {"remedies": "Remedies × tasks"}
 NO_PAGES = ("experiments.py", "choose.py", "retune.py", "race.py", "operations.py")
-# Parameters of every page: settings to change, and the arms to change them in.
-SETTINGS = {"set": "", "arms": ""}
-PLACES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
+NUMBERED = re.compile(r"/(fig|tab)(\d+)$")  # ids of a paper's figures and tables
+# Parameters of every page: settings to change, and a pattern of the arms that get them.
+CHANGE_DEFAULTS = {"set": "", "arms": ""}
+PATH_VARIABLES = ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA")
 
 
 def sources() -> dict[str, Path]:
-    """Page id -> its source, chapter by chapter; those beyond a paper last in each."""
-    paths = [
-        p for name in page_folders() for p in sorted(home().glob(f"book/{name}/*.py"))
-    ]
-    paths = [p for p in paths if p.name not in NO_PAGES]
-    found = [(notebooks.id_of(path), path) for path in paths]
-    found.sort(
-        key=lambda one: (page_folders().index(one[1].parent.name), is_beyond(one[0]))
-    )
-    return dict(found)
+    """Return the source of every page by its id, in the order of the folders.
+
+    In a folder the pages are in the order of their names, those beyond a paper last.
+    """
+    path_of_id = {}
+    for folder in page_folders():
+        paths = sorted(home().glob(f"book/{folder}/*.py"))
+        paths.sort(key=lambda path: is_beyond(notebooks.id_of(path)))
+        for path in paths:
+            if path.name not in NO_PAGES:
+                path_of_id[notebooks.id_of(path)] = path
+    return path_of_id
 
 
 def is_beyond(page_id: str) -> bool:
-    """Whether a page is named by a word, as no figure or table is."""
-    return not re.search(r"/(fig|tab)\d+$", page_id)
+    """Return whether a page is no figure and no table of a paper."""
+    return not NUMBERED.search(page_id)
 
 
 def name_of(page_id: str) -> str:
-    """`prieto2025/fig02` -> `Figure 2`, `liu2026/causes` -> `beyond the paper`."""
-    name = page_id.partition("/")[2]
-    if is_beyond(page_id):
-        return "beyond the paper"
-    return f"{'Figure' if name.startswith('fig') else 'Table'} {int(name[3:])}"
+    """Return "Figure 2" for "prieto2025/fig02", or "beyond the paper"."""
+    if match := NUMBERED.search(page_id):
+        return f"{'Figure' if match[1] == 'fig' else 'Table'} {int(match[2])}"
+    return "beyond the paper"
+
+
+def folder_title(folder: str) -> str:
+    """Return "Prieto et al. 2025" for "prieto2025", "Start here" for "basics"."""
+    return re.sub("[()]", "", (paper_titles() | CHAPTERS)[folder])
 
 
 def kicker(page_id: str) -> str:
-    """What stands above the title of a page: `Prieto et al. 2025 · Figure 4`."""
+    """Return the line above the title of a page: "Prieto et al. 2025 · Figure 4"."""
     folder = page_id.partition("/")[0]
-    above = "" if folder in CHAPTERS else f" · {name_of(page_id)}"
-    return f"{re.sub('[()]', '', (paper_titles() | CHAPTERS)[folder])}{above}"
+    title = folder_title(folder)
+    return title if folder in CHAPTERS else f"{title} · {name_of(page_id)}"
 
 
 def find(page_id: str) -> Path:
-    """The source of a page; UnknownName names the nearest ids."""
+    """Return the source of a page; UnknownName suggests the nearest ids."""
     return choose("page", page_id, sources())
 
 
 def defaults(page_id: str, notebook: NotebookNode) -> dict[str, Any]:
-    """Names and values in the cell tagged `parameters`; values are literals."""
+    """Return the parameters of a page: names and literals of its cell "parameters".
+
+    Raises PageError if no cell has that tag.
+    """
     for cell in notebook.cells:
         if "parameters" in notebooks.tags(cell):
-            made = [n for n in ast.parse(cell.source).body if isinstance(n, ast.Assign)]
-            return {ast.unparse(n.targets[0]): ast.literal_eval(n.value) for n in made}
+            body = ast.parse(cell.source).body
+            nodes = [node for node in body if isinstance(node, ast.Assign)]
+            return {ast.unparse(n.targets[0]): ast.literal_eval(n.value) for n in nodes}
     raise PageError(f"Page {page_id} has no cell tagged 'parameters'.")
 
 
-def typed(page_id: str, given: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that were asked for, each in the type of its default."""
-    values = {n: {"True": True, "False": False}.get(v, v) for n, v in given.items()}
+def typed(
+    page_id: str, requested: dict[str, Any], known: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the requested parameters, each in the type of its default in ``known``.
+
+    The words "True" and "False" become booleans. Raises UnknownName for another name,
+    and PageError for a value of another type.
+    """
+    booleans = {"True": True, "False": False}
+    values = {name: booleans.get(v, v) for name, v in requested.items()}
     for name, value in values.items():
         default = choose(f"parameter of page {page_id}", name, known)
         if type(value) is not type(default):
-            told = f"takes '{name}' as it has {default!r}, not {value!r}"
-            raise PageError(f"Page {page_id} {told}.")
+            reason = f"takes '{name}' as it has {default!r}, not {value!r}"
+            raise PageError(f"Page {page_id} {reason}.")
     return values
 
 
@@ -101,19 +120,19 @@ def execute(
     parameters: dict[str, Any] | None = None,
     out: Path | None = None,
 ) -> list[Path]:
-    """Run pages from their sources; returns the notebooks written.
+    """Execute pages from their sources, and return the notebooks that were written.
 
-    Without `parameters` the twins in the book are replaced, unless one was edited. With
-    them (a rerun) each page goes to `out`, a folder (default `_build/reruns`). Nothing
-    is run before every name and type is accepted, and a page that fails replaces
-    nothing. With `retrain` the terminal shows how far the training of a page is. `set`
-    among the parameters changes settings of what a page trains, see `claimbook.change`,
-    and `arms` is a pattern of the arms to change.
+    Without ``parameters`` the twins in the book are replaced, unless one was edited.
+    With them (a rerun) each page is written to ``out``, a folder, by default
+    `_build/reruns`. Nothing is run before every name and type is accepted, and a page
+    that fails replaces nothing. With ``retrain`` the terminal shows the progress of the
+    training. ``set`` among the parameters changes settings of what a page trains, see
+    `claimbook.change`, and ``arms`` is a pattern of the arms to change.
     """
     jobs = []
     for page_id in dict.fromkeys(page_ids):
         notebook = notebooks.read_source(find(page_id))
-        known = defaults(page_id, notebook) | SETTINGS
+        known = defaults(page_id, notebook) | CHANGE_DEFAULTS
         values = typed(page_id, parameters or {}, known)
         if values.get("scale", "best") != "best":
             choose("scale", values["scale"], SCALES)
@@ -122,45 +141,45 @@ def execute(
             change_of(values).check(experiments(page_id, values["scale"]))
         target = find(page_id).with_suffix(".ipynb")
         if parameters or out:
-            name = f"{page_id}{_marked(values)}.ipynb"
+            name = f"{page_id}{_name_suffix(values)}.ipynb"
             target = (out or home() / "_build" / "reruns") / name
         elif target.is_file():
             _refuse_edited(find(page_id))
         target.parent.mkdir(parents=True, exist_ok=True)
         jobs.append((page_id, notebook, values, target))
-    for page_id, notebook, values, target in jobs:
-        _execute(page_id, notebook, values, target)
+    for job in jobs:
+        _execute(*job)
     return [target for *_, target in jobs]
 
 
-def _marked(values: dict[str, Any]) -> str:
-    """What the name of a rerun's notebook says of its settings: "" for the book's."""
+def _name_suffix(values: dict[str, Any]) -> str:
+    """Return what the file name of a rerun says of its changed settings, "" of none."""
     words = [values.get("set"), values.get("arms")]
     marks = (re.sub(r"[^\w.=+-]+", "_", word) for word in words if word)
     return "".join(f" {mark}" for mark in marks)
 
 
 def change_of(values: dict[str, Any]) -> Change:
-    """The change that the parameters of a page describe."""
+    """Return the change that the parameters ``set`` and ``arms`` of a page describe."""
     arms = values.get("arms")
     return change.read(values.get("set", ""), [arms] if arms else [])
 
 
 def experiments(page_id: str, scale: str) -> list[Experiment]:
-    """What a page trains at a scale: all that it read when it was executed."""
-    carried = notebooks.claims_of(notebooks.read_twin(find(page_id))) or {}
+    """Return what a page trains at a scale: all that its last execution read."""
     found = []
-    for one in carried.get("read", []):
-        asked = scale if one["asked"] == "best" else one["asked"]
-        found.append(papers.get(one["record"], asked))
+    for read in notebooks.closing(notebooks.read_twin(find(page_id))).get("read", []):
+        asked = scale if read["asked"] == "best" else read["asked"]
+        found.append(papers.get(read["record"], asked))
     return found
 
 
 def _refuse_edited(path: Path) -> None:
-    """PageError for a twin that somebody wrote into since it was executed."""
-    found = notebooks.read_twin(path)
-    if found.metadata["grokbook"]["written"] != notebooks.written(found):
-        source, name = map(notebooks.place, (path, path.with_suffix(".ipynb")))
+    """Raise PageError if somebody wrote into a twin since it was executed."""
+    twin = notebooks.read_twin(path)
+    if twin.metadata["grokbook"]["written"] != notebooks.written_digest(twin):
+        both = (path, path.with_suffix(".ipynb"))
+        source, name = map(notebooks.display_path, both)
         raise PageError(
             f"{name} was edited since it was executed: take that over with 'jupytext "
             f"--to py:percent --output {source} {name}', or drop it with 'git checkout "
@@ -171,71 +190,78 @@ def _refuse_edited(path: Path) -> None:
 def _execute(
     page_id: str, notebook: NotebookNode, values: dict[str, Any], target: Path
 ) -> None:
-    begun = time.monotonic()
-    given = {name: v for name, v in values.items() if name not in SETTINGS}
-    words = str(change_of(values)) if values.get("set") else ""
+    """Execute one page with the parameters ``values``, and write it to ``target``."""
+    start = time.monotonic()
+    own = {name: v for name, v in values.items() if name not in CHANGE_DEFAULTS}
+    changed = str(change_of(values)) if values.get("set") else ""
     if values:
-        notebooks.drop_findings(notebook, str(values.get("scale", "")), words)
-    if words:
+        notebooks.drop_findings(notebook, str(values.get("scale", "")), changed)
+    if changed:
         notebooks.insert_change(notebook, values["set"], values.get("arms", ""))
-    notebook = _run(page_id, notebook, given)
+    notebook = _run(page_id, notebook, own)
     notebooks.tidy(notebook)
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
-        about = output.get("metadata", {}).pop("image/png", {})
+        png_metadata = output.get("metadata", {}).pop("image/png", {})
         output.get("metadata", {}).clear()
-        if "narrow" in about:  # the plot for a phone, which no one compares
-            output.metadata["image/png"] = {"narrow": about["narrow"]}
+        if "narrow" in png_metadata:  # the plot for a phone, which no one compares
+            output.metadata["image/png"] = {"narrow": png_metadata["narrow"]}
     notebook.metadata.pop("papermill", None)
     notebook.metadata |= notebooks.METADATA
     notebook.metadata["grokbook"] = {
         "page": page_id,
-        "written": notebooks.written(notebook),
-        "shown": notebooks.shown(notebook),
+        "written": notebooks.written_digest(notebook),
+        "shown": notebooks.shown_digest(notebook),
         "executed": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "seconds": round(time.monotonic() - begun, 1),
+        "seconds": round(time.monotonic() - start, 1),
         "versions": {name: version(name).split("+")[0] for name in LIBRARIES},
-    } | ({"parameters": values} if values else {})
-    whole = target.with_suffix(".part")
-    whole.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
-    whole.replace(target)
+    }
+    if values:
+        notebook.metadata["grokbook"]["parameters"] = values
+    with written_whole(target) as part:
+        part.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
 class Progress:
-    """What a kernel says of its training, without the traceback of an error."""
+    """A stream that passes on the progress of a kernel's training, and no traceback."""
 
     def __init__(self, terminal: TextIO):
         self.terminal, self.flush = terminal, terminal.flush
 
     def write(self, text: str) -> None:
+        """Write a text to the terminal unless it is the traceback of an error."""
         if "Traceback (most recent call last)" not in text:
             self.terminal.write(text)
 
 
 def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> NotebookNode:
-    """The notebook as papermill leaves it, run in the page's folder."""
+    """Return the notebook as papermill leaves it, run in the page's folder.
+
+    Raises PageError, in one sentence, if a cell fails or the kernel dies.
+    """
     from nbclient.exceptions import DeadKernelError
     from papermill import execute_notebook
     from papermill.exceptions import PapermillExecutionError
 
-    # What either logs of an interrupt, or of a death, is told in one sentence instead.
+    # of an interrupt or a death the sentence below tells, instead of these logs
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
-    # Kernels start in the page's folder: where things lie they are told absolutely.
-    told = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"} | os.environ
-    told |= {n: str(Path(told[n]).absolute()) for n in PLACES if told.get(n)}
-    told["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
-    how: Any = {"progress_bar": False, "extra_arguments": ["--log-level=50"]}
+    environment = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"} | os.environ
+    for name in PATH_VARIABLES:
+        if environment.get(name):  # absolute, as kernels start in the page's folder
+            environment[name] = str(Path(environment[name]).absolute())
+    environment["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
+    options: Any = {"progress_bar": False, "extra_arguments": ["--log-level=50"]}
     if values:
-        told["GROKBOOK_RERUN"] = "1"
+        environment["GROKBOOK_RERUN"] = "1"
     if values.get("retrain"):
-        how["stderr_file"] = Progress(sys.stderr)
+        options["stderr_file"] = Progress(sys.stderr)
+        if not os.isatty(2):
+            environment.setdefault("GROKBOOK_PROGRESS", "log")
     else:
-        told["GROKBOOK_PROGRESS"] = "no"  # which would be an output of the page
-    if values.get("retrain") and not os.isatty(2):
-        told.setdefault("GROKBOOK_PROGRESS", "log")
+        environment["GROKBOOK_PROGRESS"] = "no"  # it would be an output of the page
     try:
-        with mock.patch.dict(os.environ, told):
+        with mock.patch.dict(os.environ, environment):
             folder = find(page_id).parent
-            return execute_notebook(notebook, None, values, cwd=folder, **how)
+            return execute_notebook(notebook, None, values, cwd=folder, **options)
     except DeadKernelError as error:
         raise PageError(
             f"Page {page_id} ended without a word (no memory?); nothing was replaced."

@@ -21,99 +21,114 @@ from claimbook.records.member import ATTRS
 
 LEVEL = 0.99  # the accuracy from which a split counts as learned
 CURVES = ["train_loss", "test_loss", "train_accuracy", "test_accuracy"]
-ABOUT = ["device", "device_name", "seconds", "commit", "torch", "finished"]
-TYPES = {"i": "sc:Integer", "f": "sc:Float"}  # of Croissant; text else
+METADATA = ["device", "device_name", "seconds", "commit", "torch", "finished"]
+# Types of Croissant, by the kind of a column's dtype; other kinds are text.
+TYPES = {"i": "sc:Integer", "f": "sc:Float"}
 
 
 def table() -> pd.DataFrame:
-    """The table; it is made again only when the records or their index change."""
+    """Return the table of the book's records.
+
+    It is kept in _build/runs, and made again only when the records, their index or this
+    file change.
+    """
     folder = records_folder()
     sources = [folder / records.INDEX, folder / records.EXPERIMENTS, Path(__file__)]
     digest = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     kept = home() / "_build" / "runs" / f"{digest[:16]}.parquet"
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        made(folder).to_parquet(kept, index=False)
+        table_of(folder).to_parquet(kept, index=False)
     return pd.read_parquet(kept)
 
 
-def made(folder: Path) -> pd.DataFrame:
-    """The table of a folder of records, read anew."""
+def table_of(folder: Path) -> pd.DataFrame:
+    """Return the table of a folder of records, read anew."""
     index = records.read_index(folder)
-    recorded = records.read_experiments(folder).values()
-    arms = [
-        {"experiment": plan.name, "scale": plan.scale, "arm": arm.name} | trained(arm)
-        for plan in map(Experiment.from_plain, recorded)
-        for arm in plan.arms
-    ]
-    rows, about = [], {}
+    arms = []
+    for plain in records.read_experiments(folder).values():
+        plan = Experiment.from_plain(plain)
+        for arm in plan.arms:
+            place = {"experiment": plan.name, "scale": plan.scale, "arm": arm.name}
+            arms.append(place | trained_with(arm))
+    logs, metadata = [], {}
     for file in index["file"].unique():
-        logged = pq.read_table(folder / file, columns=["epoch", *CURVES])
-        meta = json.loads(logged.schema.metadata[ATTRS])
-        about[file] = {name: meta.get(name) for name in ABOUT}
-        rows.append(logged.append_column("file", pa.array([file] * len(logged))))
-    every = pa.concat_tables([one.replace_schema_metadata() for one in rows])
-    outcome = outcomes(every.to_pandas()).join(pd.DataFrame.from_dict(about, "index"))
-    trained_with = pd.DataFrame(arms).convert_dtypes()  # whole numbers stay whole
-    return index.merge(trained_with).merge(outcome, left_on="file", right_index=True)
+        log = pq.read_table(folder / file, columns=["epoch", *CURVES])
+        attributes = json.loads(log.schema.metadata[ATTRS])
+        metadata[file] = {name: attributes.get(name) for name in METADATA}
+        log = log.append_column("file", pa.array([file] * len(log)))
+        logs.append(log.replace_schema_metadata())
+    outcome = outcomes(pa.concat_tables(logs).to_pandas())
+    outcome = outcome.join(pd.DataFrame.from_dict(metadata, "index"))
+    settings_table = pd.DataFrame(arms).convert_dtypes()  # whole numbers stay whole
+    return index.merge(settings_table).merge(outcome, left_on="file", right_index=True)
 
 
-def trained(arm: Arm) -> dict[str, object]:
-    """What an arm is trained with: settings that matter, and all of them as JSON."""
-    named = {k.replace(" ", "_"): v for k, v in settings.values(arm).items()}
-    betas = named["betas"] and settings.shown(named["betas"])
-    return named | {
-        "betas": betas,
+def trained_with(arm: Arm) -> dict[str, object]:
+    """Return the settings of an arm that matter by column, and all of them as JSON."""
+    columns = {k.replace(" ", "_"): v for k, v in settings.values(arm).items()}
+    betas = columns["betas"]
+    return columns | {
+        "betas": betas and settings.shown(betas),  # a column cannot hold pairs
         "batch": arm.batch_size,
         "settings": json.dumps(arm.as_plain(), ensure_ascii=False),
     }
 
 
-def outcomes(rows: pd.DataFrame) -> pd.DataFrame:
-    """What came of each file: last and best values, and the epochs of three events.
+def outcomes(logs: pd.DataFrame) -> pd.DataFrame:
+    """Return what came of each file: last and best values, epochs of three events.
 
-    ``rows`` has the logged epochs of all files, ascending. From its first NaN on a
-    network has no values, as in `claimbook.evidence.Run`.
+    ``logs`` has the logged epochs of all files, ascending, with the name of the file.
+    From its first NaN on a network has no values, as in `claimbook.evidence.Run`. An
+    event that never comes is missing.
     """
-    file, epoch = rows["file"], rows["epoch"]
-    is_lost = rows["train_loss"].isna().groupby(file).cummax()
-    curves = rows[CURVES].mask(is_lost)
-    found = curves.groupby(file).tail(1).set_axis(file.unique())
-    found["best_test_accuracy"] = curves["test_accuracy"].groupby(file).max()
-    found["ended"] = epoch.groupby(file).max()
+    file, epoch = logs["file"], logs["epoch"]
+    is_lost = logs["train_loss"].isna().groupby(file).cummax()
+    curves = logs[CURVES].mask(is_lost)
+    result = curves.groupby(file).tail(1).set_axis(file.unique())
+    result["best_test_accuracy"] = curves["test_accuracy"].groupby(file).max()
+    result["ended"] = epoch.groupby(file).max()
     is_learned = curves >= LEVEL
     is_missed = is_lost | (curves["test_accuracy"] < LEVEL)
     last_miss = file.map(epoch[is_missed].groupby(file).max()).fillna(-1)
-    for event, is_there in {
+    for event, has_event in {
         "fitted": is_learned["train_accuracy"],
         "reached": is_learned["test_accuracy"],
         "generalised": is_learned["test_accuracy"] & (epoch > last_miss),
     }.items():
-        found[event] = epoch[is_there].groupby(file).min().astype("Int64")
-    return found
+        result[event] = epoch[has_event].groupby(file).min().astype("Int64")
+    return result
 
 
-def fields(table: pd.DataFrame) -> list[dict[str, str]]:
-    """Its columns as Croissant has them, described by data/README.md."""
+def fields(runs: pd.DataFrame) -> list[dict[str, str]]:
+    """Return name, description and type of each column, for Croissant.
+
+    The descriptions are those of data/README.md. Raises KeyError for a column that it
+    does not describe.
+    """
     text = (home() / "data" / "README.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"^\| Column of runs.*?(?=^$)", text, re.M | re.S)
-    about = {
+    (described,) = re.findall(r"^\| Column of runs.*?(?=^$)", text, re.M | re.S)
+    # a line of it may describe several columns
+    words_of = {
         name: words
-        for names, words in re.findall(r"^\| (`.+?) \| (.+) \|$", told, re.M)
+        for names, words in re.findall(r"^\| (`.+?) \| (.+) \|$", described, re.M)
         for name in re.findall(r"`(\w+)`", names)
     }
     return [
         {
             "name": name,
-            "description": about[name],
-            "type": TYPES.get(kind.kind.lower(), "sc:Text"),
+            "description": words_of[name],
+            "type": TYPES.get(dtype.kind.lower(), "sc:Text"),
         }
-        for name, kind in table.dtypes.items()
+        for name, dtype in runs.dtypes.items()
     ]
 
 
-def version(table: pd.DataFrame) -> str:
-    """The version of the data: the day of its newest member, and the index's digest."""
-    day = table["finished"].max().replace("-0", "-").replace("-", ".")
+def version(runs: pd.DataFrame) -> str:
+    """Return the version of the data: day of the newest member, digest of the index.
+
+    An example is "2026.11.28+0a1b2c3d".
+    """
+    day = runs["finished"].max().replace("-0", "-").replace("-", ".")
     digest = sha256((records_folder() / records.INDEX).read_bytes()).hexdigest()
     return f"{day}+{digest[:8]}"

@@ -3,7 +3,7 @@
 A row compares an experiment with its paper and the official code, as far as
 book/<paper>/settings.yaml says what these have. Below the table a reader's own setting
 is looked for among all recorded runs: nearest.js does so in the browser, in the index
-that `packed` makes. nearest.yaml, beside this file, names the settings.
+that `packed` makes. nearest.yaml, beside this file, names the settings, such as "rate".
 """
 
 import json
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from book._ext import catalogue
-from book._ext.entries import Entry, named, stated, update
+from book._ext.entries import Entry, folder_name, write_if_changed, yaml_of
 from claimbook import canonical, evidence, papers, records, tables
 from claimbook.errors import choose
 from claimbook.evidence import Run, told
@@ -49,27 +49,28 @@ NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e[+-]?\d+)
 
 
 @cache
-def known() -> set[str]:
-    """The names that book/<paper>/settings.yaml may use: what any arm has."""
-    found = {"seeds"}
+def known_keys() -> set[str]:
+    """Return the keys that book/<paper>/settings.yaml may use: what any arm has."""
+    keys = {"seeds"}
     for name in papers.names():
         for arm in papers.get(name, "paper").arms:
-            schedule = arm.schedule.options if arm.schedule else ()
-            found |= {
-                *tables.settings_in_words(arm),
-                *(f"schedule.{option}" for option in schedule),
-            }
-    return found
+            keys |= tables.settings_in_words(arm).keys()
+            if arm.schedule:
+                keys |= {f"schedule.{option}" for option in arm.schedule.options}
+    return keys
 
 
 @cache
-def names() -> dict[str, dict[str, Any]]:
-    """What each setting is called, see book/_ext/nearest.yaml."""
-    return stated("book/_ext/nearest.yaml")
+def definitions() -> dict[str, dict[str, Any]]:
+    """Return the settings by name, each as book/_ext/nearest.yaml explains it."""
+    return yaml_of("book/_ext/nearest.yaml")
 
 
 def values(arm: Arm) -> dict[str, Any]:
-    """The settings of an arm by name, with defaults; None where it has no such."""
+    """Return the settings of an arm by name, with defaults; None for one it lacks.
+
+    The names are those of nearest.yaml.
+    """
     data, model, loss, optimizer = (
         canonical.options(part, spec["name"], spec)
         for part, spec in arm.as_plain().items()
@@ -90,7 +91,7 @@ def values(arm: Arm) -> dict[str, Any]:
         "loss": tables.display_name(arm.loss),
         "loss dtype": loss.get("dtype"),
         "optimizer": tables.display_name(arm.optimizer),
-        "added": ", ".join(added(arm)) or "nothing",
+        "added": ", ".join(additions(arm)) or "nothing",
         "rate": optimizer["lr"],
         "betas": optimizer.get("betas"),
         "eps": optimizer.get("eps"),
@@ -104,9 +105,10 @@ def values(arm: Arm) -> dict[str, Any]:
 
 
 def norm(model: Mapping[str, Any]) -> str | None:
-    """Which norm a network has and where: "layer norm before the MLP", or "no norm".
+    """Return which norm a network has and where: "layer norm before the MLP".
 
-    None if the options of a network, such as GPT-2, leave no choice of it.
+    ``model`` has its options. The text is "no norm" without one, and None if the
+    network, such as GPT-2, leaves no choice of it.
     """
     if "norm" not in model:
         return None
@@ -124,8 +126,8 @@ def norm(model: Mapping[str, Any]) -> str | None:
     return " and ".join(words).replace("rms norm", "RMS norm") or "no norm"
 
 
-def added(arm: Arm) -> Iterator[str]:
-    """What an arm adds to a plain training, in words."""
+def additions(arm: Arm) -> Iterator[str]:
+    """Yield in words what an arm adds to a plain training."""
     for spec in (*arm.wrappers, *arm.penalties):
         yield tables.display_name(spec)
     if arm.schedule:
@@ -139,7 +141,10 @@ def added(arm: Arm) -> Iterator[str]:
 
 
 def outcome(run: Run) -> dict[str, Any]:
-    """What the runs of an arm did: medians and ranges over their seeds, in words."""
+    """Return what the runs of an arm did: medians and ranges over seeds, in words.
+
+    ``runs`` is their number, and ``lasting`` that of those which generalise.
+    """
     lasting = run.generalises(accuracy=GENERALISED)
     return {
         "runs": len(run.seeds),
@@ -152,38 +157,38 @@ def outcome(run: Run) -> dict[str, Any]:
 
 
 def outcomes(plan: Experiment, digests: Sequence[str]) -> dict[str, Any]:
-    """The `outcome` of each recorded arm of an experiment, by its name.
+    """Return the `outcome` of each recorded arm of an experiment, by its name.
 
-    Reading all records takes a minute. So what they say is kept in _build/outcomes, for
+    Reading all records takes a minute. So the outcomes are kept in _build/outcomes, for
     as long as the ``digests`` of the members, plan and definitions stay the same.
     """
-    definitions = sorted(Path(evidence.__file__).parent.glob("*.py"))
-    parts = [path.read_text(encoding="utf-8") for path in definitions]
+    evidence_files = sorted(Path(evidence.__file__).parent.glob("*.py"))
+    parts = [path.read_text(encoding="utf-8") for path in evidence_files]
     parts += [getsource(outcome), json.dumps([plan.as_plain(), *digests])]
     name = f"{sha256(''.join(parts).encode()).hexdigest()[:16]}.json"
     path = home() / "_build" / "outcomes" / name
     if not path.is_file():
         record = records.load(plan)
-        frames = dict(iter(record.frame[[*COLUMNS]].groupby("arm")))
-        found = {  # a record of one arm is quick to search
+        outcome_of = {  # a record of one arm is quick to search
             arm: outcome(Run(replace(record, frame=frame), arm))
-            for arm, frame in frames.items()
+            for arm, frame in record.frame[[*COLUMNS]].groupby("arm")
         }
-        update(path, json.dumps(found))
+        write_if_changed(path, json.dumps(outcome_of))
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def packed(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Rows with the same keys by column: distinct values, and which one each row has.
+    """Return rows with the same keys as columns, which nearest.js unpacks.
 
-    nearest.js unpacks them. So 1,300 runs take a fifth of the room.
+    A column has its distinct values ("of") and the index of the value of each row
+    ("at"). So 1,300 runs take a fifth of the room. Without rows it is empty.
     """
     columns = {}
     for key in rows[0] if rows else ():
         texts = [json.dumps(row[key]) for row in rows]
-        place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-        distinct = [json.loads(text) for text in place]
-        columns[key] = {"of": distinct, "at": [place[text] for text in texts]}
+        index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        distinct = [json.loads(text) for text in index_of]
+        columns[key] = {"of": distinct, "at": [index_of[text] for text in texts]}
     return columns
 
 
@@ -191,44 +196,54 @@ def packed(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def said(setting: str, words: str) -> set[Any]:
-    """What words of a paper or of a code say of a setting; empty if nothing is clear.
+    """Return the values that words of a paper or of a code state of a setting.
 
-    "0.01, and 0.02 in (c)" says two rates, "softmax; StableMax" two losses, and "lost
-    in our copy" none.
+    "0.01, and 0.02 in (c)" has two rates, "softmax; StableMax" two losses, and "lost in
+    our copy" none. Pairs are tuples, and a full batch is "all rows".
     """
-    kind = names()[setting]["kind"]
+    kind = definitions()[setting]["kind"]
     if kind == "class":
-        classes = names()[setting]["words"]
-        pattern = "|".join(f"({one})" for one in classes.values())
+        patterns = definitions()[setting]["words"]
+        pattern = "|".join(f"({one})" for one in patterns.values())
         matches = re.finditer(pattern, words.replace("_", " "), re.I)
-        return {list(classes)[(match.lastindex or 1) - 1] for match in matches}
+        # the pattern of a class is a group, counted from 1
+        return {list(patterns)[(match.lastindex or 1) - 1] for match in matches}
     if RELATIVE.search(words):
         return set()
     if kind == "pair":
         pairs = re.findall(r"\(([^()]*,[^()]*)\)", words)
         return {tuple(numbers(pair)) for pair in pairs}
-    found: set[Any] = set(numbers(words))
+    stated: set[Any] = set(numbers(words))
     if kind == "batch" and "full" in words:
-        found.add("all rows")
-    return found | ({0.0} if re.search(r"\bnone\b", words) else set())
+        stated.add("all rows")
+    if re.search(r"\bnone\b", words):
+        stated.add(0.0)
+    return stated
 
 
 def numbers(words: str) -> list[float]:
-    """All numbers in a text: "0.4, 2,000 and 1e-8" has three."""
-    return [float(number.replace(",", "")) for number in NUMBER.findall(words)]
+    """Return all numbers in a text: "0.4, 2,000 and 1e-8" has three."""
+    return [float(match.replace(",", "")) for match in NUMBER.findall(words)]
 
 
 @dataclass(frozen=True)
 class Line:
-    """One setting of an experiment, as paper and code state it, and as it is here."""
+    """One setting of an experiment: the words of paper and code, the values here.
+
+    ``paper`` and ``code`` are "" if they say nothing. ``here`` has the distinct values,
+    in the order of the arms; a pair is a list.
+    """
 
     setting: str
-    paper: str  # "" if it says nothing
+    paper: str
     code: str
-    here: tuple[Any, ...]  # distinct values, in the order of the arms
+    here: tuple[Any, ...]
 
     def differs(self, source: str) -> bool:
-        """Whether no run here has a value that the "paper" or the "code" states."""
+        """Return whether no run here has a value that the "paper" or "code" states.
+
+        It is false if either side has no value.
+        """
         theirs = said(self.setting, getattr(self, source))
         ours: set[Any] = {tuple(v) if isinstance(v, list) else v for v in self.here}
         if self.setting == "added":
@@ -242,7 +257,7 @@ class Line:
 
 
 def shown(value: Any) -> str:
-    """A value of a setting as all tables show it."""
+    """Return a value of a setting as all tables show it."""
     if isinstance(value, list):
         return f"({', '.join(map(shown, value))})"
     return number(value) if isinstance(value, float | int) else str(value)
@@ -250,14 +265,18 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One experiment at its best scale, the seeds recorded, the pages that read it."""
+    """One experiment at its best scale, with what is recorded of it.
+
+    ``seeds`` has the recorded seeds by arm, and ``pages`` the pages that read it.
+    """
 
     plan: Experiment
-    seeds: Mapping[str, Sequence[int]]  # by arm
+    seeds: Mapping[str, Sequence[int]]
     pages: Sequence[Entry]
 
     @property
     def name(self) -> str:
+        """The name of the experiment, "<paper>/<id>"."""
         return self.plan.name
 
     @property
@@ -266,77 +285,85 @@ class Row:
         return [arm for arm in self.plan.arms if self.seeds.get(arm.name)]
 
     @cached_property
-    def each(self) -> list[dict[str, Any]]:
-        """The settings of each of its arms."""
+    def arm_values(self) -> list[dict[str, Any]]:
+        """The `values` of each of its arms."""
         return [values(arm) for arm in self.arms]
 
     @cached_property
     def lines(self) -> list[Line]:
         """Its settings in the order of nearest.yaml, without those nobody has.
 
-        Raises UnknownName for a setting in book/<paper>/settings.yaml that is none.
+        Raises UnknownName for a key in book/<paper>/settings.yaml that no arm has.
         """
         noted = settings_of(self.name)
-        paper, code = noted.get("paper", {}), noted.get("code", {})
         folder, _, page = self.name.partition("/")
-        for key in (*paper, *code):
-            choose(f"setting in book/{folder}/settings.yaml, {page}:", key, known())
+        words_of = {source: noted.get(source, {}) for source in ("paper", "code")}
+        for words in words_of.values():
+            for key in words:
+                where = f"setting in book/{folder}/settings.yaml, {page}:"
+                choose(where, key, known_keys())
         lines = []
-        for setting, about in names().items():
-            found = {json.dumps(one[setting]): one[setting] for one in self.each}
-            here = tuple(value for value in found.values() if value is not None)
-            in_paper, in_code = (_joined(x, about["keys"]) for x in (paper, code))
-            line = Line(setting, in_paper, in_code, here)
-            if line.paper or line.code or line.here:
-                lines.append(line)
+        for setting, definition in definitions().items():
+            joined = {
+                source: "; ".join(
+                    words[key] for key in definition["keys"] if key in words
+                )
+                for source, words in words_of.items()
+            }
+            # by their JSON, as a pair is a list
+            distinct = {json.dumps(v[setting]): v[setting] for v in self.arm_values}
+            here = tuple(value for value in distinct.values() if value is not None)
+            if here or any(joined.values()):
+                lines.append(Line(setting, **joined, here=here))
         return lines
 
     def differing(self, source: str) -> list[str]:
-        """The settings in which it differs from the "paper" or the "code"."""
+        """Return the settings in which it differs from the "paper" or the "code"."""
         return [line.setting for line in self.lines if line.differs(source)]
 
     def states(self, source: str) -> bool:
-        """Whether paper or code is known to say anything of these settings."""
+        """Return whether the "paper" or the "code" says anything of its settings."""
         return any(getattr(line, source) for line in self.lines)
 
     @property
     def page(self) -> Entry | None:
-        """The page of the experiment: its own, else one of its chapter, else any."""
+        """The page of the experiment: its own, else one of its folder, else any."""
         folder = self.name.partition("/")[0]
-        ranked = sorted(
+        return min(
             self.pages,
-            key=lambda e: (not self.name.startswith(e.id), e.paper != folder),
+            key=lambda page: (not self.name.startswith(page.id), page.paper != folder),
+            default=None,
         )
-        return ranked[0] if ranked else None
 
     @property
     def label(self) -> str:
-        """Where it is: `Prieto et al. 2025, Figure 1`."""
+        """Where it is: "Prieto et al. 2025, Figure 1"."""
         if self.page is None:
-            return named(self.name.partition("/")[0])
-        return f"{named(self.page.paper)}, {self.page.label}"
+            return folder_name(self.name.partition("/")[0])
+        return f"{folder_name(self.page.paper)}, {self.page.label}"
 
     @property
     def recipe(self) -> str:
+        """What its arms were trained with, in one line."""
         return tables.recipe(self.arms)
 
     def choices(self, setting: str) -> str:
-        """The values of a setting for browse.js, one for each kind of arm."""
+        """Return the values of a setting for browse.js, "|" between kinds of arm."""
         return "|".join(token(kind[setting]) for kind in self._kinds)
 
     @cached_property
     def _kinds(self) -> list[dict[str, str]]:
         """The distinct arms by the settings that the table is filtered by."""
-        every = [{k: shown(each[k]) for k in FILTERED} for each in self.each]
-        return [kind for at, kind in enumerate(every) if kind not in every[:at]]
-
-
-def _joined(words: Mapping[str, str], keys: Iterable[str]) -> str:
-    return "; ".join(words[key] for key in keys if key in words)
+        kinds: list[dict[str, str]] = []
+        for arm_values in self.arm_values:
+            kind = {setting: shown(arm_values[setting]) for setting in FILTERED}
+            if kind not in kinds:
+                kinds.append(kind)
+        return kinds
 
 
 def token(words: str) -> str:
-    """A value as one word, for the address of a choice."""
+    """Return a value as one word, for the address of a choice."""
     return re.sub(r"[\s|]+", "-", words)
 
 
@@ -344,19 +371,20 @@ def token(words: str) -> str:
 
 
 def collected(
-    found: Iterable[Entry], experiments: Iterable[str]
+    entries: Iterable[Entry], experiments: Iterable[str]
 ) -> tuple[list[Row], list[dict[str, Any]]]:
-    """A row for each experiment that has a record, and one for each kind of run.
+    """Return a row for each experiment that has a record, and a dict for each arm.
 
-    Runs that an earlier row has too, of the same settings and seeds, are listed once.
+    The dict has where the arm is, its `values` and its `outcome`. An arm whose runs
+    earlier arms have too, of the same settings and seeds, is left out.
     """
-    pages: dict[str, dict[str, Entry]] = {}
-    for entry in found:
-        for about in entry.carried.get("read", ()):
-            pages.setdefault(about["record"], {})[entry.id] = entry
+    readers: dict[str, dict[str, Entry]] = {}  # by experiment, then by page
+    for entry in entries:
+        for read in entry.closing.get("read", ()):
+            readers.setdefault(read["record"], {})[entry.id] = entry
     rows: dict[str, Row] = {}
     runs = []
-    listed: set[tuple[str, int]] = set()
+    listed: set[tuple[str, int]] = set()  # what was trained, and seeds
     for name, scale in product(experiments, ("paper", "laptop")):
         plan = papers.get(name, scale)
         members = records.recorded(plan)
@@ -365,7 +393,7 @@ def collected(
         seeds: dict[str, list[int]] = {}
         for arm_name, _, seed in (member.rpartition("|") for member in members):
             seeds.setdefault(arm_name, []).append(int(seed))
-        rows.setdefault(name, Row(plan, seeds, [*pages.get(name, {}).values()]))
+        rows.setdefault(name, Row(plan, seeds, [*readers.get(name, {}).values()]))
         fresh = []
         for arm in plan.arms:
             own = {(arm.training_key(), seed) for seed in seeds.get(arm.name, ())}
@@ -374,62 +402,73 @@ def collected(
                 fresh.append(arm)
         plan = replace(plan, arms=tuple(fresh))
         digests = [meta["digest"] for meta in members.values()]
-        did = outcomes(plan, digests) if fresh else {}
+        outcome_of = outcomes(plan, digests) if fresh else {}
         for arm in fresh:
-            about = {"experiment": name, "arm": arm.name, "scale": scale}
-            runs.append(about | values(arm) | did[arm.name])
+            place = {"experiment": name, "arm": arm.name, "scale": scale}
+            runs.append(place | values(arm) | outcome_of[arm.name])
     return list(rows.values()), runs
 
 
 def index(rows: Iterable[Row], runs: Sequence[Mapping[str, Any]]) -> str:
-    """What nearest.js searches, as JSON that can stand in a script of a page."""
+    """Return what nearest.js searches, as JSON that can stand in a script of a page."""
     places = {
         row.name: [row.label, f"../{row.page.document}.html" if row.page else ""]
         for row in rows
     }
-    every = {"settings": names(), "experiments": places, "runs": packed(runs)}
-    text = json.dumps(every, ensure_ascii=False, separators=(",", ":"))
+    content = {"settings": definitions(), "experiments": places, "runs": packed(runs)}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.replace("</", "<\\/")
 
 
-def links(found: Iterable[Entry], rows: Iterable[Row]) -> dict[str, tuple[str, str]]:
-    """The document of a page -> its rows on the page Settings, and what they say.
+def links(entries: Iterable[Entry], rows: Iterable[Row]) -> dict[str, tuple[str, str]]:
+    """Return by document the address of its rows on the page Settings, and words.
 
-    What differs is counted for the experiments that the main claim of a page rests on.
+    The words count the settings that differ from the paper in the experiments that the
+    main claim of a page rests on.
     """
-    of = {row.name: row for row in rows}
-    made = {}
-    for entry in found:
-        runs = [run for c in entry.claims if c["main"] for run in c.get("runs", ())]
-        main = [of[n] for n in {run.partition("|")[0] for run in runs} if n in of]
-        count = len({one for row in main for one in row.differing("paper")})
+    row_of = {row.name: row for row in rows}
+    link_of = {}
+    for entry in entries:
+        runs = [
+            r for claim in entry.claims if claim["main"] for r in claim.get("runs", ())
+        ]
+        names = {run.partition("|")[0] for run in runs}
+        main = [row_of[name] for name in names if name in row_of]
+        count = len({setting for row in main for setting in row.differing("paper")})
         if count:
             words = f"differs from the paper in {count} setting{'s' * (count > 1)}"
         elif any(row.states("paper") for row in main):
             words = "as in the paper where it states a setting"
         else:
             words = "all settings"
-        made[entry.document] = f"../generated/settings.html#page={entry.id}", words
-    return made
+        address = f"../generated/settings.html#page={entry.id}"
+        link_of[entry.document] = address, words
+    return link_of
 
 
-def filters(found: Iterable[Entry], rows: Iterable[Row]) -> dict[str, dict[str, str]]:
-    """What the table can be filtered by: values, with what each is called."""
-    read = {entry.id for row in rows for entry in row.pages}
-    listed = [entry for entry in found if entry.id in read]
-    chosen = {"page": {e.id: f"{named(e.paper)}, {e.label}" for e in listed}}
+def filters(entries: Iterable[Entry], rows: Iterable[Row]) -> dict[str, dict[str, str]]:
+    """Return the filters of the table by name: each choice, and its words."""
+    readers = {entry.id for row in rows for entry in row.pages}
+    words_of = {
+        "page": {
+            entry.id: f"{folder_name(entry.paper)}, {entry.label}"
+            for entry in entries
+            if entry.id in readers
+        }
+    }
     for setting in FILTERED:
-        every = [one[setting] for row in rows for one in row.each]
-        if names()[setting]["kind"] == "number":
-            every = sorted(value for value in every if value is not None)
-        chosen[setting] = {token(shown(v)): shown(v) for v in every if v is not None}
-    return chosen
+        found = [v[setting] for row in rows for v in row.arm_values]
+        found = [value for value in found if value is not None]
+        if definitions()[setting]["kind"] == "number":
+            found.sort()
+        words_of[setting] = {token(shown(value)): shown(value) for value in found}
+    return words_of
 
 
-def write(found: Sequence[Entry]) -> dict[str, tuple[str, str]]:
-    """Write the page; returns `links` to it for the pages that it compares."""
-    rows, runs = collected(found, papers.names())
-    given = filters(found, rows), names(), index(rows, runs)
-    text = catalogue.made("settings", rows, *given)
-    update(home() / "book" / "generated" / "settings.md", text)
-    return links(found, rows)
+def write(entries: Sequence[Entry]) -> dict[str, tuple[str, str]]:
+    """Write the page, and return `links` to it for the pages that it compares."""
+    rows, runs = collected(entries, papers.names())
+    arguments = filters(entries, rows), definitions(), index(rows, runs)
+    text = catalogue.render("settings", rows, *arguments)
+    write_if_changed(home() / "book" / "generated" / "settings.md", text)
+    return links(entries, rows)

@@ -1,7 +1,7 @@
-"""One number worth changing on each page, said below "Run it yourself".
+"""One setting worth changing on each page, as a command below "Run it yourself".
 
 `book/try.yaml` names it where there is a better one than the first setting of `RAISED`
-that all runs of the page's first record share.
+that all arms of the page's first experiment share.
 """
 
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from book._ext import notebooks, pages
-from book._ext.entries import stated
+from book._ext.entries import yaml_of
 from claimbook.change import Change, settings_of
 from claimbook.experiment import Arm
 
 SECTION = "Run it yourself"
 SAID = "The same with one number changed; your curves are drawn with those of the book:"
-RAISED = {  # setting -> times as much
+RAISED = {  # setting -> the factor by which it is raised
     "optimizer.lr": 2.0,
     "optimizer.weight_decay": 2.0,
     "dataset.train_fraction": 1.2,
@@ -26,28 +26,31 @@ RAISED = {  # setting -> times as much
 
 
 def of(page_id: str) -> Change | None:
-    """What to change on a page; None where nothing is trained."""
+    """Return the change to suggest on a page, or None if the page trains nothing."""
     trained = [plan for plan in pages.experiments(page_id, "laptop") if plan.arms]
     if not trained:
         return None
-    if chosen := stated("book/try.yaml").get(page_id):
-        return pages.change_of(chosen)
-    path, value = _shared(trained[0].arms)
-    return Change({path: value})
+    if parameters := yaml_of("book/try.yaml").get(page_id):
+        return pages.change_of(parameters)
+    setting, value = _raised(trained[0].arms)
+    return Change({setting: value})
 
 
-def _shared(arms: Iterable[Arm]) -> tuple[str, Any]:
-    """A setting that has one value in all arms, and another value for it."""
-    settings = [settings_of(arm) for arm in arms]
-    for path, times in RAISED.items():
-        values = {every[path] for every in settings if path in every}
+def _raised(arms: Iterable[Arm]) -> tuple[str, Any]:
+    """Return the first setting of ``RAISED`` that all arms share, and its new value.
+
+    It is ("optimizer.lr", 0.002) if they share none, or if each is 0.
+    """
+    settings_by_arm = [settings_of(arm) for arm in arms]
+    for setting, factor in RAISED.items():
+        values = {s[setting] for s in settings_by_arm if setting in s}
         if len(values) == 1 and (value := values.pop()):
-            return path, type(value)(float(f"{times * value:.2g}"))
+            return setting, type(value)(float(f"{factor * value:.2g}"))
     return "optimizer.lr", 0.002
 
 
 def command(page_id: str, change: Change) -> str:
-    """What to type to make this change."""
+    """Return the shell command that runs a page with a change."""
     words = " ".join(f"{path}={value}" for path, value in change.settings.items())
     words = words.replace(", ", ",")  # a blank would end a setting
     arms = "".join(f" ARMS='{pattern}'" for pattern in change.arms)
@@ -55,7 +58,7 @@ def command(page_id: str, change: Change) -> str:
 
 
 def write(app: Sphinx, document: nodes.document) -> None:
-    """Put the command at the end of a page's section `SECTION`."""
+    """Append the command to the section ``SECTION`` of a page, for "doctree-read"."""
     path = (app.srcdir / app.env.docname).with_suffix(".py")
     page_id = notebooks.id_of(path)
     if page_id not in pages.sources():

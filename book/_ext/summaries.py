@@ -1,7 +1,7 @@
-"""What a summary tells of how many runs, held against the rows of the pages it links.
+"""How many runs a summary speaks of, held against the claims of the pages it links.
 
 A summary is the front page of a chapter or of the book. Its sentences are typed, so
-that a count of runs in one of them can outlive the rows that it was taken from.
+that a count of runs in one of them can outlive the claims that it was taken from.
 """
 
 import re
@@ -24,35 +24,35 @@ LINK = re.compile(r"\(([\w/.-]+)\.ipynb\)")
 
 
 def faults() -> Iterator[str]:
-    """Counts of runs that no page behind a summary has: one sentence each."""
-    book, every = home() / "book", _by_link()
+    """Yield a sentence for each count of runs that no page behind a summary has."""
+    book = home() / "book"
     for path in [*book.glob("intro.md"), *sorted(book.glob("*/index.md"))]:
         name = path.relative_to(book).as_posix()
         for part in parts(path.read_text(encoding="utf-8")):
-            for words in untrue(part, rows_behind(path, part, every)):
+            for words in untrue(part, claims_behind(path, part)):
                 yield f"book/{name} says '{words}', and no page that it links has it"
 
 
 def parts(text: str) -> list[str]:
-    """The paragraphs and the points of lists of a text, tables and folds apart."""
+    """Return the paragraphs and list items of a text, without tables and folds."""
     found = re.split(r"\n\s*\n|\n(?=\s*(?:\*|\d+\.) )", text)
     return [part for part in found if not part.lstrip().startswith(("|", ":::"))]
 
 
-def untrue(part: str, rows: Iterable[dict[str, Any]]) -> list[str]:
-    """The counts in a paragraph that none of some rows has.
+def untrue(part: str, claims: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the counts of runs in a paragraph that none of some claims has.
 
-    "Two of five runs" is that of a row which holds in two of five, or fails in two;
-    "five runs" is no more than the most of a row.
+    "Two of five runs" is that of a claim which holds in two of five, or fails in two;
+    "five runs" is no more than the most of a claim. Without claims the list is empty.
     """
-    known = {(row["held"], row["n"]) for row in rows}
-    known |= {(n - held, n) for held, n in known}
-    most = max((n for _, n in known), default=0)
+    counts = {(claim["held"], claim["n"]) for claim in claims}
+    counts |= {(n - held, n) for held, n in counts}
+    most = max((n for _, n in counts), default=0)
     found = []
     for match in COUNT.finditer(" ".join(part.split())):
-        some, every = (_number(word) for word in match.groups())
-        is_told = (some, every) in known if match[1] else every <= most
-        if known and not is_told:
+        some, total = (_number(word) for word in match.groups())
+        is_true = (some, total) in counts if match[1] else total <= most
+        if counts and not is_true:
             found.append(match[0])
     return found
 
@@ -61,64 +61,63 @@ def _number(word: str | None) -> int:
     return WORDS.index(word) if word in WORDS else int(word or 0)
 
 
-def _by_link() -> dict[Path, Path]:
-    """The sources of all pages, by what a link to one resolves to."""
-    return {file.with_suffix(""): file for file in pages.sources().values()}
+def claims_behind(path: Path, part: str) -> list[dict[str, Any]]:
+    """Return the claims of the pages that a paragraph of a summary links.
 
-
-def rows_behind(
-    path: Path, part: str, every: dict[Path, Path] | None = None
-) -> list[dict[str, Any]]:
-    """The rows of the pages that a paragraph links; without a link, of its chapter.
-
-    ``every`` is what `_by_link` returns, for who asks for many paragraphs.
+    If it links none, they are those of all pages in the folder of the summary, but none
+    for the front page of the book.
     """
-    every, book = every or _by_link(), home() / "book"
+    # by what a link to it resolves to
+    sources = {source.with_suffix(""): source for source in pages.sources().values()}
     links = [(path.parent / link).resolve() for link in LINK.findall(part)]
-    chosen = [every[link] for link in links if link in every]
-    if not chosen and path.parent != book:
-        chosen = [file for file in every.values() if file.parent == path.parent]
-    return [row for file in chosen for row in _rows_of(file, _written(file))]
+    chosen = [sources[link] for link in links if link in sources]
+    if not chosen and path.parent != home() / "book":
+        chosen = [source for source in sources.values() if source.parent == path.parent]
+    return [claim for source in chosen for claim in _claims(source)]
 
 
-def _written(file: Path) -> int:
-    """When the executed twin of a page was written, in nanoseconds; 0 without one."""
-    twin = file.with_suffix(".ipynb")
-    return twin.stat().st_mtime_ns if twin.is_file() else 0
+def _claims(source: Path) -> list[dict[str, Any]]:
+    """Return the claims of a page, none if its twin cannot be read.
+
+    Of such a twin `checks` tells.
+    """
+    twin = source.with_suffix(".ipynb")
+    if not twin.is_file():
+        return []
+    return _claims_at(source, twin.stat().st_mtime_ns)
 
 
 @cache
-def _rows_of(file: Path, _written: int) -> list[dict[str, Any]]:
-    """The rows of a page, read once for every paragraph that links it.
+def _claims_at(source: Path, _written: int) -> list[dict[str, Any]]:
+    """Return the claims of a page whose twin was written at this time.
 
-    A page whose twin cannot be read has none; `checks` tells of it.
+    A twin is so read once for every paragraph that links it, and again if it changes.
     """
     try:
-        carried = notebooks.claims_of(notebooks.read_twin(file))
+        return notebooks.closing(notebooks.read_twin(source))["claims"]
     except PageError:
         return []
-    return carried["claims"] if carried else []
 
 
 def landing_faults() -> Iterator[str]:
-    """What is wrong with the theses of the landing page: one sentence each."""
-    papers, place = paper_titles(), "book/landing.yml"
+    """Yield a sentence for what is wrong with the theses of the landing page."""
+    papers, name = paper_titles(), "book/landing.yml"
     try:
-        told = read_yaml(home() / place)
-        if told.keys() != papers.keys():
-            yield f"{place} is not of the papers {', '.join(papers)}"
+        entries = read_yaml(home() / name)
+        if entries.keys() != papers.keys():
+            yield f"{name} is not of the papers {', '.join(papers)}"
             return
-        for paper, entry in told.items():
-            _check_thesis(f"{place}, {paper}", entry)
-            thesis = entry["thesis"]
-            for words in untrue(thesis, rows_behind(home() / "book" / paper / "_", "")):
-                yield f"{place}, {paper}, says '{words}', and no page has it"
+        for paper, entry in entries.items():
+            _check_entry(f"{name}, {paper}", entry)
+            front = home() / "book" / paper / "index.md"
+            for words in untrue(entry["thesis"], claims_behind(front, "")):
+                yield f"{name}, {paper}, says '{words}', and no page has it"
     except BookError as error:
         yield str(error)
 
 
-def _check_thesis(where: str, entry: Any) -> None:
-    """Raise BookError if something is wrong with the entry of one paper."""
+def _check_entry(where: str, entry: Any) -> None:
+    """Raise BookError if something is wrong with the entry of a paper."""
     check_type(where, entry, dict[str, str])
     for key in entry:
         choose(f"key in {where}:", key, ("title", "thesis", "code"))

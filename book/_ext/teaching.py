@@ -4,23 +4,24 @@ book/<chapter>/exercises.yaml   a line for each exercise of a page
 book/course.yaml                decks, plans and projects, and what a line may say
 book/quiz.yaml                  questions, and what each wrong answer catches
 
-Whatever is wrong in them is one sentence that names the file and the place in it.
+Whatever is wrong in them is a BookError of one sentence that names file and place. A
+*line* is one mapping in these files; `KEYS` has the keys of each kind.
 """
 
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from docutils import nodes
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle
 
 from book._ext import pages
-from book._ext.entries import stated
+from book._ext.entries import yaml_of
 from claimbook.errors import BookError, PageError, check_type, choose
 from claimbook.project import home
 
-Line = dict[str, Any]
+Line: TypeAlias = dict[str, Any]
 COURSE, QUIZ = "book/course.yaml", "book/quiz.yaml"
 KEYS = {
     "exercise": ("title", "minutes", "level", "skill", "before", "rubric"),
@@ -31,7 +32,7 @@ KEYS = {
     "lesson": ("read", "parts", "home"),
     "course": ("decks", "plans", "projects"),
 }
-IN_PART = [
+PART_KEYS = [  # of a part of a lesson, each optional
     *("deck", "from", "to", "worksheet", "only", "without"),
     *("exercise", "does", "minutes"),
 ]
@@ -43,14 +44,14 @@ TYPES = {  # of the values of keys; those of the others are text
     "answers": dict[str, str],
     "worksheets": dict,
 }
-LISTED = ("level", "skill", "before")  # of these course.yaml lists the values
+LISTED = ("level", "skill", "before")  # keys whose values course.yaml lists
 LABEL = re.compile(r"^(?:# )?:label: *(ex-\S+)$", re.M)
 SLIDE = re.compile(r"^#+ ([^\n]+)$.*?^Note: (\d+) min", re.M | re.S)
-PART = re.compile(r"^# ## (.+) \((\d+) minutes\)$", re.M)
+PART = re.compile(r"^# ## (.+) \((\d+) minutes\)$", re.M)  # of a worksheet
 
 
 def faults() -> Iterator[str]:
-    """The first thing that is wrong with the data of a book that has some."""
+    """Yield the first thing that is wrong; nothing for a book without a course.yaml."""
     if not (home() / COURSE).is_file():
         return
     try:
@@ -61,16 +62,20 @@ def faults() -> Iterator[str]:
 
 @cache
 def stated_course() -> Line:
-    """What course.yaml says, if it has all that the others look up there."""
-    told = stated(COURSE)
+    """Return course.yaml as it is written, with its top level checked."""
+    content = yaml_of(COURSE)
     for key in LISTED:
-        check_type(f"{COURSE}, {key}", told.pop(key, None), dict[str, str])
-    checked("course", COURSE, told)
-    return stated(COURSE)
+        check_type(f"{COURSE}, {key}", content.get(key), dict[str, str])
+    top = {key: value for key, value in content.items() if key not in LISTED}
+    check_line("course", COURSE, top)
+    return content
 
 
-def checked(kind: str, where: str, line: Line) -> Line:
-    """A line that has the keys of its kind and no others."""
+def check_line(kind: str, where: str, line: Line) -> None:
+    """Raise BookError unless a line has the keys of its kind, with the right types.
+
+    ``where`` names it in the error.
+    """
     for key in line:
         choose(f"key in {where}:", key, KEYS[kind])
     for key in KEYS[kind]:
@@ -80,56 +85,64 @@ def checked(kind: str, where: str, line: Line) -> Line:
     for key in LISTED:
         if key in line:
             choose(f"{key} in {where}:", line[key], list(stated_course()[key]))
-    return line
 
 
 @cache
 def exercises() -> dict[str, Line]:
-    """What is said of each exercise, and its page, by its label and in order."""
-    told, sources = {}, pages.sources()
+    """Return the line of each exercise by its label, in the order of the pages.
+
+    The id of its page is added as ``page``.
+    """
+    sources = pages.sources()
+    lines_of_page: dict[str, dict[str, Line]] = {}
     for path in home().glob("book/*/exercises.yaml"):
-        chapter, place = path.parent.name, f"book/{path.parent.name}/exercises.yaml"
-        for name, lines in stated(place).items():
-            choose(f"page in {place}:", f"{chapter}/{name}", sources)
-            check_type(f"{place}, {name}", lines, dict[str, dict])
-            told[f"{chapter}/{name}"] = lines
-    found = {}
+        chapter, file = path.parent.name, f"book/{path.parent.name}/exercises.yaml"
+        for name, lines in yaml_of(file).items():
+            choose(f"page in {file}:", f"{chapter}/{name}", sources)
+            check_type(f"{file}, {name}", lines, dict[str, dict])
+            lines_of_page[f"{chapter}/{name}"] = lines
+    line_of = {}
     for page_id, path in sources.items():
         where = f"book/{page_id.replace('/', '/exercises.yaml, ')}"
         labels = LABEL.findall(path.read_text(encoding="utf-8"))
+        # the last word of a label is the key of the line
         words = [label.rpartition("-")[2] for label in labels]
-        lines = told.get(page_id, {})
+        lines = lines_of_page.get(page_id, {})
         for word in lines:
             choose(f"exercise in {where}:", word, words)
         for word, label in zip(words, labels, strict=True):
             if word not in lines:
                 raise PageError(f"{where} has no '{word}', an exercise there: add it")
-            line = checked("exercise", f"{where}, {word}", lines[word])
-            found[label] = line | {"page": page_id}
-    return found
+            check_line("exercise", f"{where}, {word}", lines[word])
+            line_of[label] = lines[word] | {"page": page_id}
+    return line_of
 
 
 @cache
 def course() -> Line:
-    """What course.yaml says, each part of a lesson with its minutes."""
-    told = stated_course()
-    for project in told["projects"]:
-        checked("project", f"{COURSE}, projects", project)
-    for name, deck in told["decks"].items():
+    """Return course.yaml with what follows from the slides and the worksheets.
+
+    A deck gets its ``slides``, see `slides`; its ``worksheets`` map each to the number
+    of the slide that answers it, or to None. A part of a lesson gets its ``minutes``.
+    """
+    content = stated_course()
+    for project in content["projects"]:
+        check_line("project", f"{COURSE}, projects", project)
+    for name, deck in content["decks"].items():
         where = f"{COURSE}, decks, {name}"
-        checked("deck", where, deck)
+        check_line("deck", where, deck)
         deck["slides"] = slides(name)
         deck["worksheets"] = {
-            sheet: place(where, name, answer) if answer else None
-            for sheet, answer in deck["worksheets"].items()
+            sheet: slide_number(where, name, heading) if heading else None
+            for sheet, heading in deck["worksheets"].items()
         }
-    for name, plan in told["plans"].items():
-        checked("plan", f"{COURSE}, plans, {name}", plan)
+    for name, plan in content["plans"].items():
+        check_line("plan", f"{COURSE}, plans, {name}", plan)
         answered: list[int] = []
         for number, lesson in enumerate(plan["lessons"], 1):
             where = f"{COURSE}, plans, {name}, lesson {number}"
-            checked("lesson", where, lesson)
-            lesson["parts"] = filled(where, lesson["parts"], plan["minutes"])
+            check_line("lesson", where, lesson)
+            lesson["parts"] = timed(where, lesson["parts"], plan["minutes"])
             for part in lesson["parts"]:
                 if part.get("worksheet") in answered:
                     raise PageError(
@@ -137,65 +150,75 @@ def course() -> Line:
                         "that answers it: move the worksheet before the slide"
                     )
                 answered += part.get("answers", [])
-    return told
+    return content
 
 
-def filled(where: str, parts: list[Line], minutes: int) -> list[Line]:
-    """The parts of a lesson with their minutes, of which one may be what is left."""
-    timed = [part | of_material(where, part) for part in parts]
-    left = minutes - sum(part.get("minutes", 0) for part in timed)
-    is_open = [part for part in timed if "minutes" not in part]
-    if left < 0 or len(is_open) != (left > 0):
+def timed(where: str, parts: list[Line], total: int) -> list[Line]:
+    """Return the parts of a lesson with their minutes, which add up to ``total``.
+
+    A part without minutes gets what is left. Raises PageError unless there is one if
+    minutes are left, and none if not.
+    """
+    timed_parts = [part | material(where, part) for part in parts]
+    left = total - sum(part.get("minutes", 0) for part in timed_parts)
+    open_parts = [part for part in timed_parts if "minutes" not in part]
+    if left < 0 or len(open_parts) != (left > 0):
         raise PageError(
-            f"{where} leaves {left} of {minutes} minutes to {len(is_open)} parts: "
+            f"{where} leaves {left} of {total} minutes to {len(open_parts)} parts: "
             "change the parts until one has what is left, or none if nothing is"
         )
-    for part in is_open:
+    for part in open_parts:
         part["minutes"] = left
-    return timed
+    return timed_parts
 
 
-def of_material(where: str, part: Line) -> Line:
-    """What slides, worksheet or exercise say of the minutes that they take."""
+def material(where: str, part: Line) -> Line:
+    """Return the minutes that the slides, worksheet or exercise of a part take.
+
+    For slides, also the numbers of the ``first`` and the ``last``, and the worksheets
+    that they answer. The result is empty for a part that has none of the three.
+    """
     for key, value in part.items():
-        choose(f"key in {where}:", key, IN_PART)
+        choose(f"key in {where}:", key, PART_KEYS)
         check_type(f"{where}, {key}", value, TYPES.get(key, str))
     if "deck" in part:
-        told = slides(part["deck"])
-        ends = part.get("from", told[0][0]), part.get("to", told[-1][0])
-        first, last = (place(where, part["deck"], end) for end in ends)
-        minutes = sum(minutes for _, minutes in told[first - 1 : last])
-        # of the course, which has numbered these slides before it comes to plans
+        all_slides = slides(part["deck"])
+        ends = part.get("from", all_slides[0][0]), part.get("to", all_slides[-1][0])
+        first, last = (slide_number(where, part["deck"], end) for end in ends)
+        minutes = sum(minutes for _, minutes in all_slides[first - 1 : last])
+        # `course` has numbered these slides before it comes to the plans
         sheets = stated_course()["decks"][part["deck"]]["worksheets"].items()
         shown = range(first, last + 1)
         answers = [sheet for sheet, number in sheets if number in shown]
         return {"first": first, "last": last, "minutes": minutes, "answers": answers}
     if "worksheet" in part:
-        told = PART.findall(source_of(where, part["worksheet"]))
-        wanted, other = part.get("only", ""), part.get("without", "no part")
-        named = [(heading.lower(), int(minutes)) for heading, minutes in told]
-        return {"minutes": sum(m for h, m in named if wanted in h and other not in h)}
+        wanted, unwanted = part.get("only", ""), part.get("without", "no part")
+        minutes = 0
+        for heading, length in PART.findall(worksheet_text(where, part["worksheet"])):
+            if wanted in heading.lower() and unwanted not in heading.lower():
+                minutes += int(length)
+        return {"minutes": minutes}
     if "exercise" in part:
-        what = f"exercise in {where}:"
-        return {"minutes": choose(what, part["exercise"], exercises())["minutes"]}
+        line = choose(f"exercise in {where}:", part["exercise"], exercises())
+        return {"minutes": line["minutes"]}
     return {}
 
 
-def source_of(where: str, worksheet: int) -> str:
-    """The text of a worksheet, by its number."""
-    sheets = {path.name[:2]: path for path in home().glob("book/worksheets/*.py")}
-    path = choose(f"worksheet in {where}:", f"{worksheet:02}", sheets)
+def worksheet_text(where: str, number: int) -> str:
+    """Return the source of a worksheet; UnknownName, with ``where``, for no number."""
+    path_of = {path.name[:2]: path for path in home().glob("book/worksheets/*.py")}
+    path = choose(f"worksheet in {where}:", f"{number:02}", path_of)
     return str(path.read_text(encoding="utf-8"))
 
 
-def place(where: str, deck: str, heading: str) -> int:
-    """The number of a slide of a deck, by its heading; the first one is 1."""
+def slide_number(where: str, deck: str, heading: str) -> int:
+    """Return the number of a slide of a deck, from 1; UnknownName for no heading."""
     headings = [heading for heading, _ in slides(deck)]
     return headings.index(choose(f"slide of {deck} in {where}:", heading, headings)) + 1
 
 
 def slides(deck: str) -> list[tuple[str, int]]:
-    """Heading of each slide of a deck, and the minutes in its note."""
+    """Return (heading, minutes in its note) of each slide of a deck."""
     path = home() / "book" / "lectures" / f"{deck}.md"
     found = SLIDE.findall(path.read_text(encoding="utf-8"))
     return [(heading, int(minutes)) for heading, minutes in found]
@@ -203,22 +226,26 @@ def slides(deck: str) -> list[tuple[str, int]]:
 
 @cache
 def questions() -> list[Line]:
-    """The question bank; the answer that catches nothing is `right`."""
-    told: list[Line] = stated(QUIZ, list)
-    check_type(QUIZ, told, list[dict])
+    """Return the question bank.
+
+    The answers of a question map the words of each to what it catches, and those of the
+    right one to "right".
+    """
+    lines: list[Line] = yaml_of(QUIZ, list)
+    check_type(QUIZ, lines, list[dict])
     sources = pages.sources()
-    for number, question in enumerate(told, 1):
+    for number, question in enumerate(lines, 1):
         where = f"{QUIZ}, question {number}"
-        checked("question", where, question)
-        source_of(where, question["worksheet"])
+        check_line("question", where, question)
+        worksheet_text(where, question["worksheet"])
         choose(f"page in {where}:", question["page"], sources)
         if list(question["answers"].values()).count("right") != 1:
             raise PageError(f"{where} needs one answer that is 'right'")
-    return told
+    return lines
 
 
 def name_exercises(_: Any, document: nodes.document) -> None:
-    """Put title, minutes and level of an exercise into its heading."""
+    """Append title, minutes and level to the heading of each exercise of a page."""
     for node in document.findall(exercise_enumerable_node):
         line = exercises()[node["label"]]
         words = "{title} · {minutes} minutes, {level}".format(**line)

@@ -29,7 +29,6 @@ TYPED = re.compile(
     rf"\b{COUNT}\s+(?:of\s+{COUNT}\s+)?"
     r"(?:single |small |full )?(?:runs?|seeds?)\b"
 )
-SENTENCES = re.compile(r"\.box\(|tables\.prose\(")
 # Words of the makers that a reader cannot know; the glossary has what replaces them.
 PRIVATE = re.compile(
     r"\b(arms?|members?|seed by seed|held short|worst log|all alike|collapse half"
@@ -38,95 +37,97 @@ PRIVATE = re.compile(
 
 
 def faults(twin: NotebookNode) -> Iterator[str]:
-    """What the top of an executed page says and does not show, and what it lacks."""
-    answer, recipe = box(twin)
-    for text in (notebooks.heading(twin)[1], answer, *_captions(twin)):
+    """Yield what the top of an executed page says and does not show, or what it lacks.
+
+    A fault is the end of a sentence about the page.
+    """
+    answer, recipe = answer_and_recipe(twin)
+    figures = [notebooks.display_options(c).get("figure", {}) for c in twin.cells]
+    captions = [figure["caption"] for figure in figures if "caption" in figure]
+    for text in (notebooks.heading(twin)[1], answer, *captions):
         for words in PRIVATE.findall(text):
             yield f"says '{words}', a word of its makers ('{text[:60]}…')"
-    if missing := unshown(answer, recipe, shown(twin)):
-        told = ", ".join(missing)
-        yield f"prints {told} in its answer, and its first figure does not show it"
+    if missing := unshown(answer, recipe, shown_numbers(twin)):
+        listed = ", ".join(missing)
+        yield f"prints {listed} in its answer, and its first figure does not show it"
     for words in typed_counts(twin):
         yield f"has a typed count of runs ('{words}'): print it, len(run.seeds)"
-    for row in _without_sentence(twin):
-        yield f"has no sentence (`reads`) for its row '{row}'"
+    for claim in notebooks.closing(twin)["claims"]:
+        is_judged = claim["n"] and not (claim["extra"] or claim["same_as"])
+        if is_judged and not claim.get("reads"):
+            yield f"has no sentence (`reads`) for its row '{claim['id']}'"
 
 
-def _captions(twin: NotebookNode) -> list[str]:
-    about = [notebooks.shown_as(cell).get("figure", {}) for cell in twin.cells]
-    return [one["caption"] for one in about if "caption" in one]
+def typed_counts(notebook: NotebookNode) -> Iterator[str]:
+    """Yield the counts of runs or seeds that a page types in its answer or its prose.
 
-
-def _without_sentence(twin: NotebookNode) -> list[str]:
-    """Rows that judge a claim and whose result nobody has put into words."""
-    carried = notebooks.claims_of(twin) or {"claims": []}
-    rows = [row for row in carried["claims"] if not (row["extra"] or row["same_as"])]
-    return [row["id"] for row in rows if row["n"] and not row.get("reads")]
-
-
-def typed_counts(source: NotebookNode) -> Iterator[str]:
-    """Counts of runs or seeds that a page types in its answer or its prose."""
-    for cell in source.cells:
-        if cell.cell_type == "code" and re.search(
-            r"\.box\(|tables\.prose\(", cell.source
-        ):
+    They are sought in the strings of cells that print sentences, outside of braces.
+    """
+    for cell in notebook.cells:
+        is_prose = re.search(r"\.box\(|tables\.prose\(", cell.source)
+        if cell.cell_type == "code" and is_prose:
             for words in re.findall(r'f?"""(.*?)"""|f?"([^"\n]*)"', cell.source, re.S):
                 text = re.sub(r"\{[^{}]*\}", "{}", "".join(words))
                 yield from (" ".join(m[0].split()) for m in TYPED.finditer(text))
 
 
-def box(twin: NotebookNode) -> tuple[str, str]:
-    """The answer of a page and its line of what was trained; "" where it has none."""
+def answer_and_recipe(twin: NotebookNode) -> tuple[str, str]:
+    """Return the answer in the box of a page, and its line of what was trained.
+
+    Both are plain text, and "" if the page has no box.
+    """
     for _, html in notebooks.outputs(twin, "text/html"):
         if "verdict-box" in html:
             answer, recipe = (
-                plain(" ".join(re.findall(f"<p class='{part}'>(.*?)</p>", html, re.S)))
-                for part in ("answer", "recipe")
+                _without_tags(
+                    " ".join(re.findall(f"<p class='{k}'>(.*?)</p>", html, re.S))
+                )
+                for k in ("answer", "recipe")
             )
             return answer, recipe
     return "", ""
 
 
-def plain(html: str) -> str:
+def _without_tags(html: str) -> str:
     return unescape(re.sub("<[^>]*>", " ", html))
 
 
-def shown(twin: NotebookNode) -> list[float]:
-    """The numbers of the first figure; without one, of the first table."""
-    for _, about in notebooks.outputs(twin, FIGURE_MIME):
-        return [float(one) for one in about.get("numbers", [])]
+def shown_numbers(twin: NotebookNode) -> list[float]:
+    """Return the numbers of the first figure; without one, of the first table."""
+    for _, shown in notebooks.outputs(twin, FIGURE_MIME):
+        return [float(number) for number in shown.get("numbers", [])]
     for _, html in notebooks.outputs(twin, "text/html"):
         if "<table" in html and "verdict-box" not in html:
-            return [_value(one) for one in NUMBER.findall(plain(html))]
+            return [_value(number) for number in NUMBER.findall(_without_tags(html))]
     return []
 
 
-def unshown(answer: str, recipe: str, numbers: Iterable[float]) -> list[str]:
-    """The numbers of an answer that are neither shown nor settings."""
-    settings, known = NUMBER.findall(recipe), [*numbers]
-    said = NUMBER.findall(NAMED.sub("", answer))
+def unshown(answer: str, recipe: str, shown: Iterable[float]) -> list[str]:
+    """Return the numbers of an answer that are neither shown nor in the recipe."""
+    settings, shown = NUMBER.findall(recipe), [*shown]
     return [
-        one
-        for one in dict.fromkeys(said)
-        if one not in settings and not any(_is(one, number) for number in known)
+        words
+        for words in dict.fromkeys(NUMBER.findall(NAMED.sub("", answer)))
+        if words not in settings and not any(_means(words, x) for x in shown)
     ]
 
 
-def _is(said: str, number: float) -> bool:
-    """Whether a number in words is this one, rounded, or as a share in per cent."""
-    value, near = _value(said), 0.5001 * _unit(said)
-    return abs(value - number) <= near or abs(value - 100 * number) <= near
+def _means(words: str, number: float) -> bool:
+    """Return whether a number in words is this one, rounded, or a share in per cent."""
+    value, tolerance = _value(words), 0.5001 * _unit(words)
+    return abs(value - number) <= tolerance or abs(value - 100 * number) <= tolerance
 
 
-def _unit(said: str) -> float:
-    """The worth of the last digit that counts: 500 -> 100, 0.25 -> 0.01."""
-    plain = said.replace(",", "").lstrip("-")
-    if "e" in plain:
-        return 10.0 ** int(plain.partition("e")[2])
-    if "." in plain:
-        return 10.0 ** -len(plain.partition(".")[2])
-    return 10.0 ** (len(plain) - len(plain.rstrip("0"))) if int(plain) else 1.0
+def _unit(words: str) -> float:
+    """Return the worth of the last digit that counts: 100 of 500, 0.01 of 0.25."""
+    digits = words.replace(",", "").lstrip("-")
+    if "e" in digits:
+        return 10.0 ** int(digits.partition("e")[2])
+    if "." in digits:
+        return 10.0 ** -len(digits.partition(".")[2])
+    zero_count = len(digits) - len(digits.rstrip("0"))
+    return 10.0**zero_count if int(digits) else 1.0
 
 
-def _value(said: str) -> float:
-    return float(said.replace(",", ""))
+def _value(words: str) -> float:
+    return float(words.replace(",", ""))
