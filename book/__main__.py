@@ -17,7 +17,9 @@ import ast
 import json
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from claimbook.cli import given_path, worker_count
 from claimbook.errors import BookError
@@ -29,22 +31,31 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return options.function(options)
     except BookError as error:
-        _tell(f"book: {error}")
+        _complain(str(error))
         return error.code
     except OSError as error:
-        _tell(f"book: {error.filename}: {error.strerror}")
+        _complain(f"{error.filename}: {error.strerror}")
         return 1
     except KeyboardInterrupt:
         logging.disable()  # asyncio reports the cell that was stopped
-        _tell("book: stopped; the same command goes on from where it saved its state")
+        _complain("stopped; the same command goes on from where it saved its state")
         return 130
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the parser; its options have the ``function`` that runs the command."""
     parser = argparse.ArgumentParser("python -m book", description="Make the book.")
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("execute", help="execute pages (papermill)")
-    command.set_defaults(function=_execute)
+
+    def add(
+        function: Callable[[argparse.Namespace], int], **texts: Any
+    ) -> argparse.ArgumentParser:
+        """Add a command that is called like its function, "execute" for `_execute`."""
+        command = commands.add_parser(function.__name__[1:], **texts)
+        command.set_defaults(function=function)
+        return command
+
+    command = add(_execute, help="execute pages (papermill)")
     command.add_argument("pages", nargs="+", help="pages, as in prieto2025/fig02")
     command.add_argument(
         "-p",
@@ -55,38 +66,32 @@ def _parser() -> argparse.ArgumentParser:
         help="a parameter of the page; the result is a rerun beside the book",
     )
     command.add_argument("--out", type=given_path, help="folder to write a rerun to")
-    command = commands.add_parser("check", help="what is wrong with the pages")
+    command = add(_check, help="what is wrong with the pages")
     command.add_argument("--json", action="store_true", help="a list on stdout")
-    command.set_defaults(function=_check)
     command.add_argument("pages", nargs="*", help="pages, all by default")
-    command = commands.add_parser("measure", help="the code behind a row's value")
-    command.set_defaults(function=_measure)
+    command = add(_measure, help="the code behind a row's value")
     command.add_argument("page")
     command.add_argument("row", help="its id in claims.yaml")
     about = "write the digests of measurements into measurements.yaml"
-    command = commands.add_parser("register", help=about)
-    command.set_defaults(function=_register)
+    command = add(_register, help=about)
     command.add_argument("pages", nargs="*", help="pages, all by default")
     about = "why every seed keeps its value, where a measurement was changed"
     command.add_argument("--same", metavar="REASON", default="", help=about)
     about = "the old test of a changed one stands in `was` of claims.yaml"
     command.add_argument("--was", action="store_true", help=about)
-    command = commands.add_parser("changed", help="pages with other numbers")
-    command.set_defaults(function=_changed)
+    command = add(_changed, help="pages with other numbers")
     command.add_argument("commit", help="the commit or tag to compare with")
-    command = commands.add_parser("order", help="what to train next, as commands")
-    command.set_defaults(function=_order)
+    add(_order, help="what to train next, as commands")
     about = "tune and test your own remedy; its runs stay in data/reruns, and for the "
     about += "book's records a pull request brings the file"
     code = Path(__file__).with_name("own_remedy.py").read_text(encoding="utf-8")
-    command = commands.add_parser(
-        "race",
+    command = add(
+        _race,
         help=about,
         # what a file may have, without importing PyTorch to say so
         description=ast.get_docstring(ast.parse(code)),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.set_defaults(function=_race)
     command.add_argument(
         "file", type=given_path, help="a Python file with one function"
     )
@@ -96,12 +101,15 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--dry-run", action="store_true", help="only say the cost")
     about = "some steps of each run, which find nothing"
     command.add_argument("--smoke", action="store_true", help=about)
-    command = commands.add_parser("index", help="write the tables beside the records")
-    command.set_defaults(function=_index)
+    add(_index, help="write the tables beside the records")
     return parser
 
 
+# Each command imports what it needs: a call for help needs no PyTorch.
+
+
 def _execute(options: argparse.Namespace) -> int:
+    """Execute pages; print the notebooks, and how each rerun compares with the book."""
     from book._ext import pages, reruns
 
     parameters = dict(options.parameter) if options.parameter else None
@@ -112,31 +120,37 @@ def _execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
+def _complain(sentence: str) -> None:
+    """Print on stderr, in one line, a sentence that says what is wrong."""
+    print(f"book: {sentence}", file=sys.stderr, flush=True)
 
 
 def _check(options: argparse.Namespace) -> int:
+    """Print what is wrong with the pages; 1 if anything is."""
     from book._ext import checks
 
     problems = checks.check(options.pages or None)
     if options.json:
         print(json.dumps(problems))
-    for problem in () if options.json else problems:
-        _tell(f"book: {problem}")
+    else:
+        for problem in problems:
+            _complain(problem)
     return 1 if problems else 0
 
 
 def _measure(options: argparse.Namespace) -> int:
+    """Print the code behind the value of a row, and its digest."""
     from book._ext import measures
 
-    found = measures.find(options.page, options.row)
-    print(*found.code, "", *(f"# {name}" for name in found.functions), sep="\n")
-    print(f"# digest: {found.digest}")
+    measurement = measures.find(options.page, options.row)
+    functions = [f"# {name}" for name in measurement.functions]
+    print(*measurement.code, "", *functions, sep="\n")
+    print(f"# digest: {measurement.digest}")
     return 0
 
 
 def _register(options: argparse.Namespace) -> int:
+    """Write digests of measurements; print the rows and functions that changed."""
     from book._ext import measures, pages
 
     for page in options.pages:
@@ -148,6 +162,7 @@ def _register(options: argparse.Namespace) -> int:
 
 
 def _changed(options: argparse.Namespace) -> int:
+    """Print the pages whose numbers are others than at a commit."""
     from book._ext import checks
 
     print(*checks.pages_changed(options.commit), sep="\n")
@@ -155,6 +170,7 @@ def _changed(options: argparse.Namespace) -> int:
 
 
 def _order(_: argparse.Namespace) -> int:
+    """Print what to train next, as commands."""
     from book import order
     from book._ext import entries
 
@@ -163,6 +179,7 @@ def _order(_: argparse.Namespace) -> int:
 
 
 def _race(options: argparse.Namespace) -> int:
+    """Tune and test the remedy of a file."""
     from book import own_remedy
 
     own_remedy.race(
@@ -176,6 +193,7 @@ def _race(options: argparse.Namespace) -> int:
 
 
 def _index(_: argparse.Namespace) -> int:
+    """Write the tables beside the records."""
     from claimbook import papers, records
 
     records.write_index(papers.every())

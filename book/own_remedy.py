@@ -45,12 +45,13 @@ from claimbook.experiment import Arm, Experiment, Spec
 
 KINDS = ("loss", "penalty", "wrapper", "optimizer", "model")
 TASKS = ("a", "e")  # of the remedies' experiments.py
-PROBE = 40  # steps of a first run, which shows that the remedy works and how fast
+PROBE = 40  # steps of a first run, which shows that the remedy works, and its speed
 # Points beyond the first ten. A move to the next strength asks for three, so twelve
 # find one that is a hundred times as large; who is further off had better say so.
 MOST_ASKED = 12
 TOGETHER = 4  # runs that a round of the rule has at least, for as many cores
 YOURS = "yours"  # what the rule calls the remedy
+# Remedies of the book with which it is compared in a sentence, and their names there.
 RIVALS = {"⊥Grad": "⊥Grad", "decay": "weight decay"}
 PAGE = """<!doctype html>
 <html lang="en">
@@ -72,11 +73,17 @@ Point = tuple[float, float]  # rate, strength
 
 @dataclass(frozen=True)
 class Remedy:
-    """What a file says: a function by its kind, and the strengths of its grid."""
+    """What a file says: a function by its kind, and the strengths of its grid.
+
+    * ``kind``: one of ``KINDS``.
+    * ``spec``: the function as an arm names it, with the digest of its file.
+    * ``has_strength``: whether its strength is tuned, else 1 - beta2 of AdamW is.
+    * ``strength``, ``largest``: where tuning begins, and what it never exceeds.
+    """
 
     path: Path
     kind: str
-    spec: str  # the function as an arm names it, with the digest of its file
+    spec: str
     has_strength: bool
     strength: float
     largest: float
@@ -84,12 +91,17 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task: the chosen point, or None, and its tests by seed."""
+    """What came of a task.
+
+    * ``chosen``: the best point, or None if none generalises.
+    * ``onsets``: by seed the step of generalising in its tests; empty without a point.
+    * ``trial_count``: how many runs chose it.
+    """
 
     task: str
     chosen: Point | None
     onsets: Series
-    tried: int
+    trial_count: int
 
 
 def read(path: Path) -> Remedy:
@@ -155,7 +167,7 @@ def _imported(path: Path) -> ModuleType:
 def _check_strengths(path: Path, strength: Any, largest: Any) -> None:
     """Raise BookError if no grid can be made around a strength."""
     numbers = (strength, largest)
-    if all(isinstance(one, int | float) and one > 0 for one in numbers):
+    if all(isinstance(number, int | float) and number > 0 for number in numbers):
         half_decades = 2 * math.log10(strength) if math.isfinite(strength) else 0.5
         nearest = float(f"{10 ** (round(half_decades) / 2):.1g}")
         if strength == nearest <= largest:
@@ -189,17 +201,18 @@ class Race:
         self.rule = runpy.run_path(str(home / "retune.py"))
         self.design = self.rule["DESIGN"]  # a copy, in which the remedy is entered
         self.design["START"][YOURS] = remedy.strength
-        around = self.design["neighbours"]
-        self.design["neighbours"] = lambda name, point: [
-            one for one in around(name, point) if one[1] <= remedy.largest
-        ]
-        grid = self.design["second_grid"](YOURS)
-        self.grid: list[Point] = [one for one in grid if one[1] <= remedy.largest]
+
+        def allowed(points: Iterable[Point]) -> list[Point]:
+            return [point for point in points if point[1] <= remedy.largest]
+
+        neighbours = self.design["neighbours"]
+        self.design["neighbours"] = lambda name, point: allowed(neighbours(name, point))
+        self.grid = allowed(self.design["second_grid"](YOURS))
         self.design["second_grid"] = lambda _: self.grid
         self.level = -1.0 if is_smoke else self.design["LEVEL"][task]
 
     def arm(self, point: Point, *, is_test: bool = False) -> Arm:
-        """Return the remedy at a point; a test is looked at more often."""
+        """Return the arm of the remedy at a point; a test is logged more often."""
         rate, strength = point
         remedy, spec = self.remedy, Spec(self.remedy.spec)
         one_minus_beta2 = 1e-3
@@ -322,7 +335,7 @@ class Race:
             trials |= self.trials(due)
 
     def steps(self) -> tuple[float, int]:
-        """Return how many steps a race usually has, and the largest number of steps."""
+        """Return (usual, most): the steps that a race has, usually and at most."""
         of_grid = [self.arm(point).epochs for point in self.grid]
         rates, strength = self.design["LADDER"], self.remedy.strength
         longest = max(self.arm((rate, strength)).epochs for rate in rates)
@@ -341,7 +354,7 @@ class Race:
         trials: dict[tuple[Point, int], Any] = {}
         while (decision := self.rule["decide"](YOURS, self.task, trials)).due:
             if len(decision.asked) > MOST_ASKED:
-                (rate, strength), _ = min(trials, key=lambda one: trials[one].onset)
+                (rate, strength), _ = min(trials, key=lambda key: trials[key].onset)
                 raise BookError(
                     f"task {self.task}: after {len(trials)} runs the best point, a "
                     f"rate of {rate} and a strength of {strength}, still stands at the "
@@ -358,7 +371,7 @@ class Race:
         return Outcome(self.task, decision.chosen, onsets, len(trials))
 
     def trials(self, due: Iterable[tuple[Point, int]]) -> dict[tuple[Point, int], Any]:
-        """Train what is not recorded; return what the rule is told of all."""
+        """Return what the rule asks: a Trial for each (point, seed), trained if new."""
         trials = {}
         for (point, seed), run in self.trained(due).items():
             onset = self.onset(run, point)[seed]
@@ -463,14 +476,14 @@ def matrix(name: str, columns: Mapping[str, Mapping[str, Series]]) -> tables.Htm
     which is called ``name``. Rows are in the order of the sum of medians.
     """
     none = Series(dtype=float)
-    called = shared()["called"]
+    display_name = shared()["called"]
     medians: dict[str, float] = {}
     for remedies in columns.values():
         for remedy, onsets in remedies.items():
             medians[remedy] = medians.get(remedy, 0.0) + onsets.median()
     rows = []
-    for remedy in sorted(medians, key=lambda one: medians[one]):
-        words = called(remedy)
+    for remedy in sorted(medians, key=lambda name: medians[name]):
+        words = display_name(remedy)
         if remedy == YOURS:
             words = tables.Html(f"<b>{escape(name)} (yours)</b>", f"{name} (yours)")
         cells = [told(column.get(remedy, none)) for column in columns.values()]
@@ -520,23 +533,28 @@ def written(
 def _sentences(
     title: str, outcome: Outcome, theirs: Mapping[str, Series], race: Race
 ) -> list[str]:
-    """Return what came of a task, in sentences."""
+    """Return what came of a task, in sentences.
+
+    ``title`` is that of the task, and ``theirs`` has the onsets of the book's remedies.
+    """
     name = race.remedy.path.stem
     if outcome.chosen is None:
         return [
             f"On {title} no point of {name} generalises in its first seed, of "
-            f"{outcome.tried} that were tried: none is chosen, and nothing was tested."
+            f"{outcome.trial_count} that were tried: none is chosen, and nothing was "
+            "tested."
         ]
     rate, strength = outcome.chosen
-    came = int(np.isfinite(outcome.onsets).sum())
-    found = [
-        f"On {title} {name} generalises in {came} of {len(outcome.onsets)} runs, at "
+    success_count = int(np.isfinite(outcome.onsets).sum())
+    run_count = len(outcome.onsets)
+    sentences = [
+        f"On {title} {name} generalises in {success_count} of {run_count} runs, at "
         f"step {told(outcome.onsets)}, at a rate of {rate:g} and a strength of "
-        f"{strength:g}, chosen in {outcome.tried} runs with other seeds."
+        f"{strength:g}, chosen in {outcome.trial_count} runs with other seeds."
     ]
     ladder = race.design["LADDER"]
     if rate in (ladder[0], ladder[-1]):
-        found.append(
+        sentences.append(
             f"{rate:g} is the last rate that the rule tries: one beyond may do better."
         )
     largest = race.design["CAPS"][outcome.task][2]
@@ -545,12 +563,12 @@ def _sentences(
             later, low, high = shared()["difference"](
                 outcome.onsets, theirs[rival], largest
             )
-            runs = f"{len(outcome.onsets)} and {len(theirs[rival])} runs"
-            found.append(
+            runs = f"{run_count} and {len(theirs[rival])} runs"
+            sentences.append(
                 f"Its median is {_later(later)} than that of {words} (95 % interval: "
                 f"{_later(low)} to {_later(high)}, bootstrap over {runs})."
             )
-    return found
+    return sentences
 
 
 def _later(steps: float) -> str:
@@ -574,10 +592,10 @@ def race(
         task: Race(remedy, task, folder, is_smoke=is_smoke, processes=processes)
         for task in tasks
     }
-    for one in races.values():
-        print(one.cost(), flush=True)
+    for each_race in races.values():
+        print(each_race.cost(), flush=True)
     if is_dry_run:
         return
-    outcomes = [one.run() for one in races.values()]
+    outcomes = [each_race.run() for each_race in races.values()]
     page = project.home() / "_build" / "race" / f"{path.stem}.html"
     print(*written(races, outcomes, page), page, sep="\n")

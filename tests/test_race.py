@@ -60,9 +60,9 @@ def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch)
     one = entered(mine(MINE), tmp_path)
     outcome = one.run()
     assert outcome.onsets.index.tolist() == [*DESIGN["SECOND_TESTS"]]
-    assert outcome.chosen == one.grid[0] and outcome.tried == 10 + 3 + 6
+    assert outcome.chosen == one.grid[0] and outcome.trial_count == 10 + 3 + 6
     files = {*tmp_path.glob("remedies/*.parquet")}
-    assert len(files) == outcome.tried + 5
+    assert len(files) == outcome.trial_count + 5
     monkeypatch.setattr(pool, "_train", None)  # whatever is recorded is not trained
     again = entered(one.remedy.path, tmp_path).run()
     assert again.chosen == outcome.chosen and again.onsets.equals(outcome.onsets)

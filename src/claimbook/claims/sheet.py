@@ -34,6 +34,7 @@ WHOLE = (
     "Nothing is smaller or shorter than in the paper; what it leaves open is our choice"
 )
 OURS = "Task, network and length of training are our choice"
+# a number of seeds at the end of what is reduced, as in "width 8, two seeds of five"
 SEEDS = re.compile(r"(, )?(up to )?(one|two|three) seeds? of \w+$")
 SEVERAL = 3  # sizes of networks that one line cannot describe together
 CHANGED = ("Tested as", "Planned", "What that gives", "Why it was changed")
@@ -205,7 +206,7 @@ class Sheet(list[Claim]):
 
     def _size_marks(self, main: Claim | None) -> list[str]:
         """Return what the box says of the size of the main row's networks."""
-        # the size is "" for that of the paper
+        # the labels of runs by their size, which is "" for that of the paper
         labels_by_size: dict[str, list[str]] = {}
         for run in self.own:
             labels = labels_by_size.setdefault(self._size(run), [])
@@ -214,11 +215,14 @@ class Sheet(list[Claim]):
         if main and not main.exact and is_whole:
             chapters = {run.record.name.partition("/")[0] for run in self.own}
             return [WHOLE if chapters & project.part("papers").keys() else OURS]
-        return [
-            f"Less than the paper's{_owners(labels, labels_by_size)}: {size}"
-            for size, labels in labels_by_size.items()
-            if size
-        ]
+        marks = []
+        for size, labels in labels_by_size.items():
+            owners = ""
+            if len(labels_by_size) > 1:
+                owners = f" ({', '.join(dict.fromkeys(labels))})"
+            if size:
+                marks.append(f"Less than the paper's{owners}: {size}")
+        return marks
 
     def closing(self, *records: Record) -> Html:
         """Return the end of a page: its claims, then folded what was trained and read.
@@ -318,7 +322,8 @@ def _registered(rows: list[Claim]) -> list[Html]:
     return [folded(title, CHANGED, changed, kind="settings changed")]
 
 
-VERDICT_TEXTS = {  # the words for claims with a verdict: for one claim, for several
+# Words for how many claims have a verdict: for one claim, and for several.
+VERDICT_TEXTS = {
     "holds": ("1 holds", "{} hold"),
     "mixed": ("1 holds in some runs only", "{} hold in some runs only"),
     "fails": ("1 fails", "{} fail"),
@@ -358,14 +363,6 @@ def _judgement(row: Claim) -> str:
     if run_count := _run_count(row):
         text = f"{run_count}: {text}"
     return f"{text}. What decides it: {row.sentence}." if row.sentence else f"{text}."
-
-
-def _owners(labels: list[str], sizes: Mapping[str, object]) -> str:
-    """Return the labels of the runs of one size in brackets, as " (M, M+A)".
-
-    The text is "" if all runs of the page have the same size.
-    """
-    return f" ({', '.join(dict.fromkeys(labels))})" if len(sizes) > 1 else ""
 
 
 def _run_count(row: Claim) -> str:

@@ -13,7 +13,7 @@ from claimbook.experiment import Arm, Spec
 from claimbook.records import Record
 from claimbook.tables.html import Html, folded, grid, joined, line, number
 
-# The heads of what `_provenance_cells` returns.
+# The heads of the cells that `_provenance_cells` returns.
 SHOWN_HEADS = ["Made by", "Record (SHA-256)", "Members", "Device", "Finished"]
 FOLDED_HEADS = ["Record", "Versions", "Commit", "Minutes", "Epochs/s (median)"]
 # Entries of the metadata of which the distinct values are listed.
@@ -58,7 +58,9 @@ def settings_of(page: str) -> dict[str, Any]:
 
 
 def stated(page: str) -> list[list[str]]:
-    """Return every setting that settings.yaml lists for a page "<paper>/<id>".
+    """Return the rows of a table of settings in a paper, from settings.yaml.
+
+    They are those that it lists for a page "<paper>/<id>" about such a table.
 
     The cells of a row are the setting's name, the paper's words ("" if it states
     nothing), where the paper has them, on some pages the value in a public code, and
@@ -94,72 +96,72 @@ def training_tables(record: Record) -> Html:
     second has the settings in which the arms differ, and the seeds of each. The record
     has a member.
     """
-    experiment = record.experiment
-    _, _, page = record.name.partition("/")
-    seeds_by_arm = {arm.name: record.seeds(arm.name) for arm in experiment.arms}
-    untrained = [arm for arm, seeds in seeds_by_arm.items() if not seeds]
-    trained = [arm for arm, seeds in seeds_by_arm.items() if seeds]
+    trained = [arm for arm in record.experiment.arms if record.seeds(arm.name)]
     # a row per setting, a column per trained arm
-    settings = DataFrame(
-        {arm: settings_in_words(experiment.arm(arm)) for arm in trained}
-    ).fillna("—")
+    settings = DataFrame({arm.name: settings_in_words(arm) for arm in trained})
+    settings = settings.fillna("—")
     is_shared = settings.nunique(axis=1) == 1  # by setting
+    common = settings.iloc[:, 0].where(is_shared, "differs by arm")
+    settings_table = _settings_table(record, common.to_dict())
+    return joined(settings_table, _arms_table(record, settings[~is_shared]))
 
-    recorded = {seed for seeds in seeds_by_arm.values() for seed in seeds}
-    seed_names = [str(seed) for seed in experiment.seeds if seed in recorded]
-    seed_words = f"{len(seed_names)}"
-    if len(seed_names) < len(experiment.seeds):
-        seed_words += f" of {len(experiment.seeds)}"
-    seed_words += f": {', '.join(seed_names)}"
-    our_values = settings.iloc[:, 0].where(is_shared, "differs by arm").to_dict()
-    our_values |= {"seeds": seed_words, "scale": record.scale}
+
+def _settings_table(record: Record, values: dict[str, str]) -> Html:
+    """Return the settings of this book next to those of settings.yaml, folded.
+
+    ``values`` has those that the arms share by name, "differs by arm" for the others.
+    Seeds, scale and reductions are added to them.
+    """
+    experiment, noted = record.experiment, settings_of(record.name)
+    _, _, page = record.name.partition("/")
+    recorded = {seed for arm in experiment.arms for seed in record.seeds(arm.name)}
+    seeds = [str(seed) for seed in experiment.seeds if seed in recorded]
+    count = f"{len(seeds)}"
+    if len(seeds) < len(experiment.seeds):
+        count += f" of {len(experiment.seeds)}"
+    values |= {"seeds": f"{count}: {', '.join(seeds)}", "scale": record.scale}
     if experiment.reduced:
-        our_values["reduced"] = experiment.reduced
-    settings_table = _settings_table(page, our_values, settings_of(record.name))
-
-    differing = settings[~is_shared]
+        values["reduced"] = experiment.reduced
+    columns = {f"Here ({page})": values}  # by head, values by setting
+    title = f"All {len(values)} settings of {page}"
+    if {"paper", "code"} & noted.keys():
+        paper = {"scale": "paper", "reduced": "—"} | noted.get("paper", {})
+        columns["Paper"] = {key: paper.get(key, "not stated") for key in values}
+        title += ", beside the paper's"
+        if "code" in noted:
+            title += " and the official code's"
+    for head, part in (("Official code", "code"), ("Note", "notes")):
+        if part in noted:
+            columns[head] = noted[part]
     rows = [
-        [arm, *values, ", ".join(map(str, seeds_by_arm[arm]))]
+        [key, *(column.get(key, "") for column in columns.values())] for key in values
+    ]
+    return folded(title, ["Setting", *columns], rows)
+
+
+def _arms_table(record: Record, differing: DataFrame) -> Html:
+    """Return the trained arms with the settings in which they differ, folded.
+
+    ``differing`` has a row per such setting and a column per trained arm. Arms that
+    have no seeds yet are named below the table.
+    """
+    _, _, page = record.name.partition("/")
+    rows = [
+        [arm, *values, ", ".join(map(str, record.seeds(arm)))]
         for arm, values in differing.items()
     ]
     title = f"The {len(rows)} arms of {page} and their seeds"
     if len(rows) == 1:
         title = f"The arm of {page} and its seeds"
+    names = [arm.name for arm in record.experiment.arms]
+    untrained = [name for name in names if name not in differing]
     below = ""
     if untrained:
         subject = "arm of this experiment is"
         if len(untrained) > 1:
             subject = "arms of this experiment are"
         below = f"{len(untrained)} {subject} not trained yet: {', '.join(untrained)}."
-    head = ["Arm", *differing.index, "Seeds"]
-    return joined(settings_table, folded(title, head, rows, below=below))
-
-
-def _settings_table(
-    page: str, our_values: dict[str, str], noted_settings: dict[str, dict[str, str]]
-) -> Html:
-    """Return the settings of this book next to those of settings.yaml, folded.
-
-    ``page`` is the id of the page. ``our_values`` and each part of ``noted_settings``
-    ("paper", "code", "notes") map the name of a setting to its value. Rows are the
-    settings of ``our_values``.
-    """
-    columns = {f"Here ({page})": our_values}  # by head, values by setting
-    title = f"All {len(our_values)} settings of {page}"
-    if {"paper", "code"} & noted_settings.keys():
-        paper = {"scale": "paper", "reduced": "—"} | noted_settings.get("paper", {})
-        columns["Paper"] = {key: paper.get(key, "not stated") for key in our_values}
-        title += ", beside the paper's"
-        if "code" in noted_settings:
-            title += " and the official code's"
-    for head, part in (("Official code", "code"), ("Note", "notes")):
-        if part in noted_settings:
-            columns[head] = noted_settings[part]
-    rows = [
-        [key, *(values.get(key, "") for values in columns.values())]
-        for key in our_values
-    ]
-    return folded(title, ["Setting", *columns], rows)
+    return folded(title, ["Arm", *differing.index, "Seeds"], rows, below=below)
 
 
 def provenance(*records: Record, references: Iterable[Mapping[str, Any]] = ()) -> Html:
