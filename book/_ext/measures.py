@@ -425,14 +425,9 @@ def _imports(module: ast.Module) -> dict[str, Any]:
     """Return what the imports from our packages in a module bind, by name."""
     objects: dict[str, Any] = {}
     for node in module.body:
-        source = getattr(node, "module", None) or ""
-        if isinstance(node, ast.ImportFrom) and source.startswith(PACKAGES):
-            package = importlib.import_module(source)
-            for alias in node.names:
-                if not hasattr(package, alias.name):
-                    importlib.import_module(f"{source}.{alias.name}")
-                name = alias.asname or alias.name
-                objects[name] = getattr(package, alias.name)
+        package = getattr(node, "module", None) or ""
+        if isinstance(node, ast.ImportFrom) and package.startswith(PACKAGES):
+            exec(ast.unparse(node), objects)
     return objects
 
 

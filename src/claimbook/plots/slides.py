@@ -87,19 +87,20 @@ def slide(
 def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> None:
     """Take out of the legends what is labelled in a removed panel and in no kept one.
 
-    An entry stays if a kept panel draws it without a label: in its colour, or with its
-    marker.
+    An entry stays if a kept panel draws in its colour, as of what has no label there.
     """
     gone = _labels(removed) - _labels(kept)
-    artists = [x for axes in kept for x in (*axes.lines, *axes.collections)]
-    artists += [patch for axes in kept for patch in axes.patches]
-    looks = {look for artist in artists for look in _looks(artist)}
+    colours = {
+        _colour(artist)
+        for axes in kept
+        for artist in (*axes.lines, *axes.collections, *axes.patches)
+    }
     for legend in list(figure.legends):
         names = legend_texts(legend)
         remaining = [
             (handle, name)
             for handle, name in zip(legend.legend_handles, names, strict=True)
-            if handle and (name not in gone or looks & _looks(handle))
+            if handle and (name not in gone or _colour(handle) in colours)
         ]
         if len(remaining) < len(names):
             columns = min(4, len(remaining))
@@ -113,12 +114,6 @@ def _labels(panels: Sequence[Axes]) -> set[str]:
         _, names = axes.get_legend_handles_labels()
         labels.update(names)
     return labels
-
-
-def _looks(artist: Any) -> set[str]:
-    """Return the colour and the marker, if any, of an artist of a panel or a legend."""
-    marker = artist.get_marker() if isinstance(artist, Line2D) else "None"
-    return {_colour(artist), str(marker)} - {"None", "none", ""}
 
 
 def _png(figure: Figure) -> bytes:
