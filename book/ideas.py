@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 WIDTH = 4.5  # inches; on a phone 330 of its 432 pixels, so letters of 12 have 12 pixels
 SIZE = 12
 Vector = np.ndarray  # (2,)
-ONE = np.float32(1)
 
 
 def draw(folder: Path, pages: Iterable[Entry] = ()) -> list[Path]:
@@ -129,11 +128,11 @@ def grokking() -> Figure:
     """Draw what a recorded network gets right: its examples soon, all else late."""
     record, end = papers.record("singh2026/fig05"), 9000
     figure, (axes,) = _panels(1, 2.2)
-    for split, color, words, place in (
+    for subset, color, words, place in (
         ("train", BLUE, "its examples", (400, 86)),
         ("test", ORANGE, "everything else", (400, 9)),
     ):
-        table = record.series("No LN", f"{split}_accuracy")  # (epochs, seeds)
+        table = record.series("No LN", f"{subset}_accuracy")  # (epochs, seeds)
         axes.plot(100 * table.iloc[:, 0].dropna().loc[:end], color=color, lw=2.5)
         axes.text(*place, words, color=color, fontweight="bold")
     veil = Rectangle((0, -4), end, 108, color="white", alpha=0.65, lw=0, zorder=2.4)
@@ -146,15 +145,10 @@ def grokking() -> Figure:
 # Absorption --------------------------------------------------------------------------
 
 
-def floats_above_one(count: int) -> np.ndarray:
-    """Return 1 and the next float32 numbers above it, minus 1, as float64 (count,)."""
-    return np.arange(count) * float(np.finfo(np.float32).eps)
-
-
 def sum_in_float32(gap: float) -> tuple[float, float]:
     """Return exp(-gap), and what float32 makes of 1 + exp(-gap), minus 1."""
     term = math.exp(-gap)
-    return term, float(ONE + np.float32(term)) - 1
+    return term, float(np.float32(1) + np.float32(term)) - 1
 
 
 def absorption() -> Figure:
@@ -163,7 +157,8 @@ def absorption() -> Figure:
     for axes, gap in zip(rows, (15.5, 17.0), strict=True):
         term, kept = sum_in_float32(gap)
         scale = 1e7  # the axis counts ten-millionths above 1
-        ticks = scale * floats_above_one(4)
+        # 1 and the next float32 numbers above it
+        ticks = scale * np.arange(4) * float(np.finfo(np.float32).eps)
         axes.plot(ticks, 0 * ticks, "|", color=BLACK, ms=22, mew=2)
         axes.axhline(0, color=GREY, lw=1, zorder=0)
         color = GREEN if kept else RED
@@ -326,19 +321,15 @@ def norms() -> Figure:
         axes.annotate("", path[1], path[0], arrowprops=black)
     axes.plot([3.6, 4.8], [1.0, 1.0], color=BLACK, lw=1.6)
     for low, high in ((0.6, 5.6), (6.1, 9.8)):  # past attention, past the MLP
-        side, way = [4.2, 1.2, 1.2, 4.0], [low, low, high, high]
-        axes.plot(side, way, color=GREY, lw=1.4)
+        axes.plot([4.2, 1.2, 1.2, 4.0], [low, low, high, high], color=GREY, lw=1.4)
         axes.text(4.2, high, "+", ha="center", va="center", fontsize=15, zorder=4)
-    for x, y, name, words, where in (
-        (4.2, 6.9, "M", "before the MLP", 5.0),
-        (3.6, 2.2, "A^qk", "queries,\nkeys", 0.9),
-        (4.8, 2.2, "A^v", "before the values", 5.6),
+    for x, y, name, words, text_x, side in (
+        (4.2, 6.9, "M", "M: before the MLP", 5.0, "left"),
+        (3.6, 2.2, "A^qk", "A$^{qk}$\nqueries,\nkeys", 2.3, "center"),
+        (4.8, 2.2, "A^v", "A$^v$: before the values", 5.6, "left"),
     ):
         axes.plot(x, y, "o", color=COLOUR[name], ms=13, zorder=4)
-        sides = {"ha": "center" if x < 4 else "left", "va": "center"}
-        label = name.replace("A^qk", "A$^{qk}$").replace("A^v", "A$^v$")
-        told = f"{label}: {words}" if x >= 4 else f"{label}\n{words}"
-        axes.text(where if x >= 4 else 2.3, y, told, color=COLOUR[name], **sides)
+        axes.text(text_x, y, words, color=COLOUR[name], ha=side, va="center")
     axes.set(xlim=(0.8, 10.2), ylim=(-0.1, 10.8))
     axes.axis("off")
     return figure

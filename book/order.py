@@ -98,7 +98,7 @@ def lack(run: str) -> Lack | None:
     """
     name, _, arm = run.partition("|")
     plan = papers.get(name, "paper")
-    if len(plan.seeds) < ENOUGH or arm not in [one.name for one in plan.arms]:
+    if len(plan.seeds) < ENOUGH or arm not in [known.name for known in plan.arms]:
         return None
     recorded = records.recorded(plan)
     missing = [seed for seed in plan.seeds if f"{arm}|{seed}" not in recorded]

@@ -124,10 +124,10 @@ def read(path: Path) -> Remedy:
         )
     kinds = [kind for kind in KINDS if callable(vars(module).get(kind))]
     if len(kinds) != 1:
-        found = " and ".join(kinds) or "none of these"
+        names_found = " and ".join(kinds) or "none of these"
         raise BookError(
             f"{path} has to have one function called loss, penalty, wrapper, optimizer "
-            f"or model, and has {found}"
+            f"or model, and has {names_found}"
         )
     (kind,) = kinds
     options = inspect.signature(getattr(module, kind)).parameters
@@ -239,14 +239,14 @@ class Race:
             name: papers.at_scale("paper", value, row["epochs"])
             for name, value in row.items()
         }
-        made = Arm(
+        arm = Arm(
             **settings,
             stop=0.99,
             after_stop=self.design["AFTER"],
             observables=("core",),
             through_nan=True,
         )
-        return papers.shrink(made) if self.is_smoke else made
+        return papers.shrink(arm) if self.is_smoke else arm
 
     def probe(self) -> float:
         """Return the seconds that a step takes a core that does nothing else.
@@ -446,8 +446,8 @@ def of_the_book(task: str, design: Mapping[str, Any]) -> tuple[str, dict[str, Se
     It is that of the second tuning if it is recorded, else that of the first.
     ``design`` has the names of the remedies' experiments.py.
     """
-    for which in ("test2", "test"):
-        name = f"remedies/{which}-{task}"
+    for tuning in ("test2", "test"):
+        name = f"remedies/{tuning}-{task}"
         try:
             record = papers.record(name)
         except (errors.NoRecord, errors.UnknownName):
@@ -457,7 +457,7 @@ def of_the_book(task: str, design: Mapping[str, Any]) -> tuple[str, dict[str, Se
             if record.seeds(arm.name):
                 run = Run(record, arm.name)
                 onsets[arm.name.split(", ")[0]] = run.onset(above=design["LEVEL"][task])
-        if which == "test2":  # one that never generalised in its tuning was not tested
+        if tuning == "test2":  # one that never generalised in its tuning was not tested
             for remedy in design["SECOND"]["never"][task]:
                 onsets[remedy] = Series([math.inf])
         return name, onsets
@@ -502,14 +502,14 @@ def written(
     titles = shared()["TASKS"]
     columns, sentences, sources = {}, [], []
     for outcome in outcomes:
-        race, title = races[outcome.task], titles[outcome.task]
-        source, theirs = of_the_book(outcome.task, race.design)
+        task_race, title = races[outcome.task], titles[outcome.task]
+        source, theirs = of_the_book(outcome.task, task_race.design)
         sources.append(source)
         columns[title] = theirs | {YOURS: outcome.onsets}
         if outcome.chosen is None:  # one that was not tested never generalised
             columns[title][YOURS] = Series([math.inf])
-        sentences += _sentences(title, outcome, theirs, race)
-    remedy, is_smoke = race.remedy, race.is_smoke
+        sentences += _sentences(title, outcome, theirs, task_race)
+    remedy, is_smoke = task_race.remedy, task_race.is_smoke
     name = remedy.path.stem
     about = (
         "Your remedy was tuned and tested by the rule of book/remedies/retune.py; the "
@@ -531,13 +531,13 @@ def written(
 
 
 def _sentences(
-    title: str, outcome: Outcome, theirs: Mapping[str, Series], race: Race
+    title: str, outcome: Outcome, theirs: Mapping[str, Series], task_race: Race
 ) -> list[str]:
     """Return what came of a task, in sentences.
 
     ``title`` is that of the task, and ``theirs`` has the onsets of the book's remedies.
     """
-    name = race.remedy.path.stem
+    name = task_race.remedy.path.stem
     if outcome.chosen is None:
         return [
             f"On {title} no point of {name} generalises in its first seed, of "
@@ -552,14 +552,14 @@ def _sentences(
         f"step {told(outcome.onsets)}, at a rate of {rate:g} and a strength of "
         f"{strength:g}, chosen in {outcome.trial_count} runs with other seeds."
     ]
-    ladder = race.design["LADDER"]
+    ladder = task_race.design["LADDER"]
     if rate in (ladder[0], ladder[-1]):
         sentences.append(
             f"{rate:g} is the last rate that the rule tries: one beyond may do better."
         )
-    largest = race.design["CAPS"][outcome.task][2]
+    largest = task_race.design["CAPS"][outcome.task][2]
     for rival, words in RIVALS.items():
-        if rival in theirs and not race.is_smoke:
+        if rival in theirs and not task_race.is_smoke:
             later, low, high = shared()["difference"](
                 outcome.onsets, theirs[rival], largest
             )
@@ -592,10 +592,10 @@ def race(
         task: Race(remedy, task, folder, is_smoke=is_smoke, processes=processes)
         for task in tasks
     }
-    for each_race in races.values():
-        print(each_race.cost(), flush=True)
+    for task_race in races.values():
+        print(task_race.cost(), flush=True)
     if is_dry_run:
         return
-    outcomes = [each_race.run() for each_race in races.values()]
+    outcomes = [task_race.run() for task_race in races.values()]
     page = project.home() / "_build" / "race" / f"{path.stem}.html"
     print(*written(races, outcomes, page), page, sep="\n")

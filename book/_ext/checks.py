@@ -484,8 +484,7 @@ def _unmade(record: Record) -> dict[str, set[str]]:
             column.partition(".")[0] for column in rows.columns[rows.notna().any()]
         }
         settings = record.experiment.arm(str(arm))
-        asked = (*settings.observables, *settings.rare_observables)
-        made = observing.stems(asked)
+        made = observing.stems([*settings.observables, *settings.rare_observables])
         unmade[f"{record.name}|{arm}"] = stems - made - {"arm", "seed", "epoch"}
     return unmade
 

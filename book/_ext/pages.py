@@ -167,19 +167,19 @@ def change_of(values: dict[str, Any]) -> Change:
 
 def experiments(page_id: str, scale: str) -> list[Experiment]:
     """Return what a page trains at a scale: all that its last execution read."""
-    found = []
-    for read in notebooks.closing(notebooks.read_twin(find(page_id))).get("read", []):
-        asked = scale if read["asked"] == "best" else read["asked"]
-        found.append(papers.get(read["record"], asked))
-    return found
+    closing = notebooks.closing(notebooks.read_twin(find(page_id)))
+    return [
+        papers.get(read["record"], scale if read["asked"] == "best" else read["asked"])
+        for read in closing.get("read", [])
+    ]
 
 
 def _refuse_edited(path: Path) -> None:
     """Raise PageError if somebody wrote into a twin since it was executed."""
     twin = notebooks.read_twin(path)
     if twin.metadata["grokbook"]["written"] != notebooks.written_digest(twin):
-        both = (path, path.with_suffix(".ipynb"))
-        source, name = map(notebooks.display_path, both)
+        source = notebooks.display_path(path)
+        name = notebooks.display_path(path.with_suffix(".ipynb"))
         raise PageError(
             f"{name} was edited since it was executed: take that over with 'jupytext "
             f"--to py:percent --output {source} {name}', or drop it with 'git checkout "

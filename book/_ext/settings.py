@@ -180,15 +180,18 @@ def outcomes(plan: Experiment, digests: Sequence[str]) -> dict[str, Any]:
 def packed(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return rows with the same keys as columns, which nearest.js unpacks.
 
-    A column has its distinct values ("of") and the index of the value of each row
-    ("at"). So 1,300 runs take a fifth of the room. Without rows it is empty.
+    A column has its distinct values ("of") and the place among them of the value of
+    each row ("at"). So 1,300 runs take a fifth of the room. Without rows it is empty.
     """
     columns = {}
     for key in rows[0] if rows else ():
         texts = [json.dumps(row[key]) for row in rows]
-        index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}
-        distinct = [json.loads(text) for text in index_of]
-        columns[key] = {"of": distinct, "at": [index_of[text] for text in texts]}
+        distinct = list(dict.fromkeys(texts))
+        place_of = {text: place for place, text in enumerate(distinct)}
+        columns[key] = {
+            "of": [json.loads(text) for text in distinct],
+            "at": [place_of[text] for text in texts],
+        }
     return columns
 
 
@@ -204,7 +207,7 @@ def said(setting: str, words: str) -> set[Any]:
     kind = definitions()[setting]["kind"]
     if kind == "class":
         patterns = definitions()[setting]["words"]
-        pattern = "|".join(f"({one})" for one in patterns.values())
+        pattern = "|".join(f"({pattern})" for pattern in patterns.values())
         matches = re.finditer(pattern, words.replace("_", " "), re.I)
         # the pattern of a class is a group, counted from 1
         return {list(patterns)[(match.lastindex or 1) - 1] for match in matches}
@@ -457,11 +460,11 @@ def filters(entries: Iterable[Entry], rows: Iterable[Row]) -> dict[str, dict[str
         }
     }
     for setting in FILTERED:
-        found = [v[setting] for row in rows for v in row.arm_values]
-        found = [value for value in found if value is not None]
+        every_value = [v[setting] for row in rows for v in row.arm_values]
+        present = [value for value in every_value if value is not None]
         if definitions()[setting]["kind"] == "number":
-            found.sort()
-        words_of[setting] = {token(shown(value)): shown(value) for value in found}
+            present.sort()
+        words_of[setting] = {token(shown(value)): shown(value) for value in present}
     return words_of
 
 

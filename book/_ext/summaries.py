@@ -35,8 +35,8 @@ def faults() -> Iterator[str]:
 
 def parts(text: str) -> list[str]:
     """Return the paragraphs and list items of a text, without tables and folds."""
-    found = re.split(r"\n\s*\n|\n(?=\s*(?:\*|\d+\.) )", text)
-    return [part for part in found if not part.lstrip().startswith(("|", ":::"))]
+    pieces = re.split(r"\n\s*\n|\n(?=\s*(?:\*|\d+\.) )", text)
+    return [piece for piece in pieces if not piece.lstrip().startswith(("|", ":::"))]
 
 
 def untrue(part: str, claims: Iterable[dict[str, Any]]) -> list[str]:
@@ -48,13 +48,13 @@ def untrue(part: str, claims: Iterable[dict[str, Any]]) -> list[str]:
     counts = {(claim["held"], claim["n"]) for claim in claims}
     counts |= {(n - held, n) for held, n in counts}
     most = max((n for _, n in counts), default=0)
-    found = []
+    untrue_counts = []
     for match in COUNT.finditer(" ".join(part.split())):
         some, total = (_number(word) for word in match.groups())
         is_true = (some, total) in counts if match[1] else total <= most
         if counts and not is_true:
-            found.append(match[0])
-    return found
+            untrue_counts.append(match[0])
+    return untrue_counts
 
 
 def _number(word: str | None) -> int:

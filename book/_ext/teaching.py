@@ -220,8 +220,8 @@ def slide_number(where: str, deck: str, heading: str) -> int:
 def slides(deck: str) -> list[tuple[str, int]]:
     """Return (heading, minutes in its note) of each slide of a deck."""
     path = home() / "book" / "lectures" / f"{deck}.md"
-    found = SLIDE.findall(path.read_text(encoding="utf-8"))
-    return [(heading, int(minutes)) for heading, minutes in found]
+    pairs = SLIDE.findall(path.read_text(encoding="utf-8"))
+    return [(heading, int(minutes)) for heading, minutes in pairs]
 
 
 @cache

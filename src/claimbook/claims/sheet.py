@@ -193,8 +193,8 @@ class Sheet(list[Claim]):
                 marks.append(counts)
         parts += [line(mark, kind="marks") for mark in marks]
         sizes = {self._size(run) for run in runs}
-        arms = [run.settings for run in runs if len(sizes) < SEVERAL]
-        if recipe := tables.recipe(arms):
+        if runs and len(sizes) < SEVERAL:
+            recipe = tables.recipe(run.settings for run in runs)
             parts.append(line(recipe, kind="recipe"))
         explained = f"{answer} {main.says if main else ''}"
         for term, meaning in tables.terms(explained, self.page):
