@@ -82,9 +82,9 @@ def book(tmp_path, monkeypatch):
 SAME = "same: [{tested: it grows, reason: why}]"
 
 
-def git(folder, *words):
-    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    return subprocess.run(["git", *who, *words], cwd=folder, check=True)
+def git(folder, *arguments):
+    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    return subprocess.run(["git", *author, *arguments], cwd=folder, check=True)
 
 
 def commit(path):
@@ -158,8 +158,8 @@ def test_a_measurement_that_changes_after_it_was_registered_is_a_fault(
     commit(path)
     assert faults(path) == []
     book(SOURCE.replace("run.last(LOST) /", "run.largest(LOST) /"))
-    told = faults(path)
-    assert [fault.partition(":")[0] for fault in told] == [
+    changed = faults(path)
+    assert [fault.partition(":")[0] for fault in changed] == [
         "measures its row 'growth' otherwise than registered",
         "measures its row 'a' otherwise than registered",
     ]
@@ -173,8 +173,8 @@ def test_a_measurement_that_changes_after_it_was_registered_is_a_fault(
     assert entry["same"][0]["reason"] == "written more plainly"
     commit(path)
     entry.pop("same")
-    every = {"fig99": measures.registered_rows(PAGE) | {"growth": entry}}
-    path.with_name("measurements.yaml").write_text(yaml.safe_dump(every))
+    entries = {"fig99": measures.registered_rows(PAGE) | {"growth": entry}}
+    path.with_name("measurements.yaml").write_text(yaml.safe_dump(entries))
     checks.registries.cache_clear()
     assert faults(path) == [
         "changed the measurement of its row 'growth' without a word"
@@ -189,11 +189,11 @@ def test_an_exchanged_measurement_needs_the_old_test_in_was(book):
     book(other)
     measures.register([PAGE], exchanged=True)
     checks.registries.cache_clear()
-    told = "exchanged the measurement of 'growth' without a word in `was`"
-    assert told in faults(path)
+    fault = "exchanged the measurement of 'growth' without a word in `was`"
+    assert fault in faults(path)
     was = "{planned: it grows, gives: twice, reason: it had to}"
     book(other, CLAIMS.replace("at_least: 2", f"at_least: 2, was: [{was}]"))
-    assert told not in faults(path)
+    assert fault not in faults(path)
 
 
 def test_what_is_called_the_same_has_the_same_value_of_every_seed(book, monkeypatch):
@@ -207,10 +207,10 @@ def test_what_is_called_the_same_has_the_same_value_of_every_seed(book, monkeypa
         checks, "_values", lambda _path, at, _row: values.get(at, {"growth, 0": "13.2"})
     )
     checks.registries.cache_clear()
-    told = (
+    fault = (
         "calls two measurements of 'growth' the same, but of growth, 0 13.2 became 13.5"
     )
-    assert told in faults(path)
+    assert fault in faults(path)
 
 
 def test_a_bound_that_moved_in_any_commit_is_seen_for_good(tmp_path, monkeypatch, book):
@@ -221,8 +221,8 @@ def test_a_bound_that_moved_in_any_commit_is_seen_for_good(tmp_path, monkeypatch
     for more in ("", "fig1: {}\n"):
         book(rows=MOVED + more)
         commit(path)
-    (told,) = faults(path)
-    assert told.startswith("changed the test of its row 'growth' in ")
+    (fault,) = faults(path)
+    assert fault.startswith("changed the test of its row 'growth' in ")
     book(rows=MOVED.replace("at_least: 1.1", f"at_least: 1.1, {SAME}"))
     assert faults(path) == []
     assert checks.history() == ""
@@ -234,18 +234,18 @@ def test_a_bound_that_moved_in_any_commit_is_seen_for_good(tmp_path, monkeypatch
 
 def test_two_branches_that_are_merged_are_no_change_to_and_fro(book):
     """A test was changed, with a word, on one branch, and another row on the other."""
-    told = MOVED.replace("tested: it grows,", f"tested: it grows a little, {SAME},")
+    reworded = MOVED.replace("tested: it grows,", f"tested: it grows a little, {SAME},")
     path = book()
     measures.register([PAGE])
     commit(path)
     git(path.parent, "checkout", "-qb", "other")
-    book(rows=told)
+    book(rows=reworded)
     commit(path)
     git(path.parent, "checkout", "-q", "-")
     book(rows=CLAIMS + "fig1: {}\n")
     commit(path)
     git(path.parent, "merge", "-q", "--strategy", "ours", "--no-commit", "other")
-    book(rows=told + "fig1: {}\n")
+    book(rows=reworded + "fig1: {}\n")
     commit(path)
     assert faults(path) == []
 
@@ -261,8 +261,8 @@ def test_a_function_of_the_book_behind_a_row_is_registered_too(book, monkeypatch
         return other if name.endswith("events:ratio") else real(name)
 
     monkeypatch.setattr(measures, "_definition", planted)
-    (told,) = faults(path)
-    assert told.startswith(
+    (fault,) = faults(path)
+    assert fault.startswith(
         "claimbook.evidence.events:ratio, behind 1 tested rows, is not"
     )
 
@@ -271,21 +271,21 @@ def test_a_row_on_a_column_that_its_runs_would_not_have_has_to_say_so(book):
     """One that no code makes any more, or that its arm does not ask for."""
     source = SOURCE.replace('"absorbed"', '"update_bin.3"')
     book(source)
-    carried = [{"id": "growth", "runs": ["fig02|plain"]}]
-    carried += [{"id": "a", "runs": ["fig02|other"]}]
+    stored = [{"id": "growth", "runs": ["fig02|plain"]}]
+    stored += [{"id": "a", "runs": ["fig02|other"]}]
     unmade = {"fig02|plain": {"update_bin"}, "fig02|other": {"update_bin"}}
-    told = list(checks._unmeasurable(PAGE, carried, unmade))
-    assert [fault.partition(",")[0] for fault in told] == [
+    found_faults = list(checks._unmeasurable(PAGE, stored, unmade))
+    assert [fault.partition(",")[0] for fault in found_faults] == [
         "rests its row 'growth' on the column update_bin",
         "rests its row 'a' on the column update_bin",
     ]
     only_other = {"fig02|plain": set(), "fig02|other": {"update_bin"}}
-    assert len(list(checks._unmeasurable(PAGE, carried, only_other))) == 1
-    for column, many in (("update_bin", 1), ("update_below", 2)):
-        said = f"at_least: 2, measured_by: {{{column}: aa0a192}}"
-        book(source, CLAIMS.replace("at_least: 2", said))
-        assert len(list(checks._unmeasurable(PAGE, carried, unmade))) == many
-    assert not list(checks._unmeasurable(PAGE, carried, {"fig02|plain": {"other"}}))
+    assert len(list(checks._unmeasurable(PAGE, stored, only_other))) == 1
+    for column, fault_count in (("update_bin", 1), ("update_below", 2)):
+        row = f"at_least: 2, measured_by: {{{column}: aa0a192}}"
+        book(source, CLAIMS.replace("at_least: 2", row))
+        assert len(list(checks._unmeasurable(PAGE, stored, unmade))) == fault_count
+    assert not list(checks._unmeasurable(PAGE, stored, {"fig02|plain": {"other"}}))
 
 
 def test_columns_that_an_arm_does_not_ask_for_are_those_of_another_time():

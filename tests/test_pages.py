@@ -111,8 +111,8 @@ def lay_out(root, monkeypatch):
     (root / "book/prieto2025").mkdir(parents=True)
     (root / "book/prieto2025/fig01_sum.py").write_text(PAGE)
     shutil.copy2(PROJECT, root / "book")
-    told = {"title": "A title", "thesis": "A thesis"}
-    landing = dict.fromkeys(paper_titles(), told)
+    entry = {"title": "A title", "thesis": "A thesis"}
+    landing = dict.fromkeys(paper_titles(), entry)
     (root / "book/landing.yml").write_text(json.dumps(landing))
     toc = f"root: intro\nparts:\n- chapters:\n  - file: {TWIN}\n"
     (root / "_toc.yml").write_text(toc)
@@ -151,7 +151,7 @@ def test_a_page_in_order_is_executed_without_noise(book, executed):
 
 def test_a_bad_request_runs_nothing(book, monkeypatch):
     monkeypatch.setattr(pages, "_execute", lambda *job: pytest.fail("it ran"))
-    for request, said in (
+    for request, sentence in (
         ((["prieto2025/fig1"],), "unknown page 'prieto2025/fig1': use one of prieto"),
         (
             ([ID], {"seed": 1}),
@@ -161,7 +161,7 @@ def test_a_bad_request_runs_nothing(book, monkeypatch):
     ):
         with pytest.raises(BookError) as error:
             pages.execute(*request)
-        assert said in str(error.value) and "\n" not in str(error.value)
+        assert sentence in str(error.value) and "\n" not in str(error.value)
     with pytest.raises(NotADirectoryError):  # told before anything trains
         pages.execute([ID], {"retrain": True}, pages.find(ID))
 
@@ -180,16 +180,16 @@ def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
     monkeypatch.setattr(pages, "_run", run)
     source = (book / TWIN).with_suffix(".py")
     source.write_text(source.read_text().replace('seeds = "two"', 'scale = "best"'))
-    told = {"set": "optimizer.lr=0.3", "arms": "a*"}
-    for wrong, said in (
+    right = {"set": "optimizer.lr=0.3", "arms": "a*"}
+    for parameters_given, sentence in (
         ({"set": "optimizer.rate=1"}, "'optimizer.rate': use one of optimizer"),
         ({"arms": "a*"}, "no setting is given: write one as in optimizer.lr"),
         ({"set": "epochs=30"}, "epochs is 30 already"),
         ({"scale": "smol"}, "unknown scale 'smol': use one of smoke, paper, laptop"),
-        (told, "stopped"),
+        (right, "stopped"),
     ):
-        with pytest.raises(BookError, match=said):
-            pages.execute([ID], wrong)
+        with pytest.raises(BookError, match=sentence):
+            pages.execute([ID], parameters_given)
     ((notebook, values),) = jobs
     assert values == {"scale": "laptop", "retrain": True}
     title, parameters, changed, *_ = notebook.cells
@@ -251,7 +251,7 @@ def test_a_rerun_has_nothing_that_was_written_for_the_books_result(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cell", "said"),
+    ("cell", "pattern"),
     [
         ("#| captoin: x", "option `#.` in cell 1 of .* 'captoin': use one of caption"),
         (
@@ -263,19 +263,21 @@ def test_a_rerun_has_nothing_that_was_written_for_the_books_result(tmp_path):
         ("print(", "fig01_sum.py, line 5, is no Python: '\\(' was never closed"),
     ],
 )
-def test_what_cannot_be_read_in_a_source_is_one_sentence(book, cell, said):
+def test_what_cannot_be_read_in_a_source_is_one_sentence(book, cell, pattern):
     edit(book, lambda text: f"# %% [markdown]\n# A\n\n# %%\n{cell}\n", ".py")
     (fault,) = checks.check()
-    assert re.search(said, fault) and "\n" not in fault
+    assert re.search(pattern, fault) and "\n" not in fault
 
 
 def test_a_failing_cell_replaces_nothing(book, executed):
     edit(book, lambda text: text.replace("print(seeds", "print(1 / 0, seeds"), ".py")
     with pytest.raises(PageError) as error:
         pages.execute([ID])
-    said = str(error.value)
-    assert said.startswith(f"Page {ID} failed in cell 2 ('print(1 / 0, seeds")
-    assert said.endswith("ZeroDivisionError: division by zero; nothing was replaced.")
+    sentence = str(error.value)
+    assert sentence.startswith(f"Page {ID} failed in cell 2 ('print(1 / 0, seeds")
+    assert sentence.endswith(
+        "ZeroDivisionError: division by zero; nothing was replaced."
+    )
     assert (book / TWIN).read_text() == executed
     assert {p.suffix for p in (book / "prieto2025").iterdir()} == {".py", ".ipynb"}
 
@@ -314,9 +316,9 @@ FAULTS = {  # what is said of a twin <- a change of its cells
 
 
 def test_every_fault_of_a_twin_is_found(book, executed):
-    for said, fault_of in FAULTS.items():
-        edit(book, lambda notebook, fault_of=fault_of: fault_of(notebook.cells))
-        assert any(said in fault for fault in checks.check()), said
+    for fault, damage in FAULTS.items():
+        edit(book, lambda notebook, damage=damage: damage(notebook.cells))
+        assert any(fault in problem for problem in checks.check()), fault
         (book / TWIN).write_text(executed)
     assert checks.check() == []
 
@@ -327,7 +329,7 @@ def test_drift_of_source_contents_record_and_reference_is_found(book, monkeypatc
     def refuse(*_, **__):
         raise RecordError("fig01 is stale")
 
-    for changed, said in (
+    for changed, fault in (
         (
             {"scale": "laptop", "planned": "otherwise"},
             "read prieto2025/fig01c when its scale and planned were others",
@@ -335,18 +337,18 @@ def test_drift_of_source_contents_record_and_reference_is_found(book, monkeypatc
         ({"cited": "1"}, "cites another prieto2025/fig01 than there is now"),
     ):
         store(monkeypatch, **changed)
-        assert checks.check() == [f"Page {ID} {said}: {again}"]
+        assert checks.check() == [f"Page {ID} {fault}: {again}"]
     store(monkeypatch)
     claims = book / "prieto2025" / "claims.yaml"
     claims.write_text("fig01: {sum: {tested: 2 + 2 = 5, registered: 2026-01-01}}\n")
-    (said,) = checks.check()
-    assert said.startswith(f"Page {ID} was executed with other claims than are re")
+    (fault,) = checks.check()
+    assert fault.startswith(f"Page {ID} was executed with other claims than are re")
     claims.unlink()
     with monkeypatch.context() as patch:
         checks._loaded.cache_clear()
         patch.setattr(checks.papers, "record", refuse)
-        said = "rests on what cannot be used (fig01 is stale)"
-        assert checks.check() == [f"Page {ID} {said}: {again}"]
+        fault = "rests on what cannot be used (fig01 is stale)"
+        assert checks.check() == [f"Page {ID} {fault}: {again}"]
     edit(book, lambda text: text.replace("print(seeds", "print(0, seeds"), ".py")
     assert "differs between its .py and its .ipynb" in checks.check()[0]
     (book.parent / "_toc.yml").write_text("root: intro\n")
@@ -386,7 +388,9 @@ def test_a_misspelt_key_of_a_page_does_not_hide_the_faults_of_another(book):
     (book / "prieto2025" / "claims.yaml").write_text(rows)
     misspelt, *others = checks.check()
     assert "page fig01, row 'sum': 'testd'" in misspelt
-    assert any("Page prieto2025/fig02 is not in _toc.yml" in one for one in others)
+    assert any(
+        "Page prieto2025/fig02 is not in _toc.yml" in problem for problem in others
+    )
 
 
 def test_a_title_is_one_finding_under_its_place():
@@ -403,17 +407,18 @@ def test_a_test_is_not_exchanged_in_silence(monkeypatch):
     """Bounds and words of what was run and held to something, and what else decides a
     verdict; told by `was` or `same`."""
     row = {"tested": "it is", "above": 1}
-    told = {"planned": "it is", "gives": "it was", "reason": "it had to"}
-    other = told | {"planned": "another test"}
-    same, silent = {"tested": "it is"}, {"planned": "it is", "gives": "x", "reason": ""}
-    for new, old, today, many in (
+    complete = {"planned": "it is", "gives": "it was", "reason": "it had to"}
+    of_another = complete | {"planned": "another test"}
+    listed = {"tested": "it is"}
+    without_reason = {"planned": "it is", "gives": "x", "reason": ""}
+    for new, old, today, fault_count in (
         (row | {"above": 2}, row, {}, 1),
         (row | {"tested": "it was"}, row, {}, 1),
         (row | {"show": "{}"}, row, {}, 0),
-        (row | {"above": 2, "was": [told]}, row, {}, 0),
-        (row | {"above": 2, "was": [silent]}, row, {}, 1),
+        (row | {"above": 2, "was": [complete]}, row, {}, 0),
+        (row | {"above": 2, "was": [without_reason]}, row, {}, 1),
         (row | {"above": 2, "was": [{}]}, row, {}, 1),
-        (row | {"above": 3, "was": [other]}, row | {"was": [other]}, {}, 1),
+        (row | {"above": 3, "was": [of_another]}, row | {"was": [of_another]}, {}, 1),
         (row | {"says": "b"}, row | {"says": "a"}, {}, 1),
         (row | {"main": True}, row, {}, 1),
         (row, row | {"main": True}, {}, 0),  # another row has become the main one
@@ -421,22 +426,24 @@ def test_a_test_is_not_exchanged_in_silence(monkeypatch):
         (row | {"extra": True}, row, {}, 1),
         (row | {"same_as": "fig02"}, row, {}, 1),
         (row | {"by_construction": "why"}, row, {}, 1),
-        (row | {"by_construction": "why", "was": [told]}, row, {}, 0),
+        (row | {"by_construction": "why", "was": [complete]}, row, {}, 0),
         (row | {"above": 2}, row | {"run": False}, {}, 0),
         (row | {"above": 2}, {"tested": "it is"}, {}, 0),  # was held to nothing
-        (row | {"tested": "it was"}, row, {"same": [same]}, 0),
-        (row | {"above": 2}, row, {"was": [told]}, 0),  # told by a later commit
+        (row | {"tested": "it was"}, row, {"same": [listed]}, 0),
+        (row | {"above": 2}, row, {"was": [complete]}, 0),  # told by a later commit
     ):
-        pages_by_commit = [("", {"a": new | today, "b": row}), ("1a", {"a": new})]
-        pages_by_commit += [("2b", {"a": old}), ("3c", {})]
+        versions_of_rows = [("", {"a": new | today, "b": row}), ("1a", {"a": new})]
+        versions_of_rows += [("2b", {"a": old}), ("3c", {})]
         monkeypatch.setattr(
             checks,
             "_versions",
-            lambda path, _, them=pages_by_commit: them * (path.name == "claims.yaml"),
+            lambda path, _, versions=versions_of_rows: (
+                versions * (path.name == "claims.yaml")
+            ),
         )
         monkeypatch.setattr(checks, "_recent_commits", lambda _: {"", "1a"})
         faults = list(checks._changed_tests(ID, Path("book/prieto2025/fig01_sum.py")))
-        assert len(faults) == many, (new, old, faults)
+        assert len(faults) == fault_count, (new, old, faults)
 
 
 def test_a_row_that_was_gone_for_a_while_is_the_same_row(monkeypatch):
@@ -458,10 +465,10 @@ def test_a_row_that_was_gone_for_a_while_is_the_same_row(monkeypatch):
         monkeypatch.setattr(
             checks,
             "_versions",
-            lambda path, _, them=versions, of=name: them * (path.name == of),
+            lambda path, _, rows=versions, file=name: rows * (path.name == file),
         )
-        (found,) = checks._changed_tests(ID, page)
-        assert found.startswith(fault)
+        (problem,) = checks._changed_tests(ID, page)
+        assert problem.startswith(fault)
 
 
 def test_pages_with_other_numbers_than_at_a_commit(book, capsys):
@@ -499,16 +506,16 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
     assert Path(written).is_file()
     assert summary.startswith("Of 1 claims 1 come out as in the book, 0 otherwise")
     assert tools.main(["execute", "prieto2025/fig9"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("book: unknown page 'prieto2025/fig9': use ")
+    err = capsys.readouterr().err
+    assert err.startswith("book: unknown page 'prieto2025/fig9': use ")
     assert tools.main(["check", "prieto2025"]) == 1
     assert tools.main(["measure", "a/b/c", "x"]) == 2
-    said = capsys.readouterr().err
-    assert "unknown page 'prieto2025': use" in said and "'a/b/c': use" in said
+    err = capsys.readouterr().err
+    assert "unknown page 'prieto2025': use" in err and "'a/b/c': use" in err
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         (["execute", ID, "--out", ""], "'' is empty"),
         (["execute", ID, "--out", "a\0b"], "has NUL"),
@@ -516,19 +523,19 @@ def test_a_rerun_says_what_was_trained_and_how_it_came_out(ran, capsys):
         (["race", "mine.py", "--processes=-1"], "'-1' is not a number of processes"),
     ],
 )
-def test_values_that_the_tools_refuse(words, told, capsys):
+def test_values_that_the_tools_refuse(words, sentence, capsys):
     with pytest.raises(SystemExit) as stop:
         tools.main(words)
-    assert stop.value.code == 2 and told in capsys.readouterr().err
+    assert stop.value.code == 2 and sentence in capsys.readouterr().err
 
 
 def rewritten(path, scale="laptop", **changes):
     """A rerun whose claim and the scale of its record were changed."""
-    found = nbformat.read(path, as_version=4)
-    data = found.cells[4].outputs[0]["data"][CLAIMS_MIME]
+    notebook = nbformat.read(path, as_version=4)
+    data = notebook.cells[4].outputs[0]["data"][CLAIMS_MIME]
     data["read"][0]["scale"] = scale
     data["claims"][0].update(changes)
-    nbformat.write(found, path)
+    nbformat.write(notebook, path)
     return list(reruns.compare(path))
 
 
@@ -546,26 +553,26 @@ def test_what_differs_is_marked_whatever_the_scale(ran):
         line = rewritten(ran, verdict=verdict, ours="5", n=1)[-1]
         assert line.endswith(f"| 5 (n = 1), {verdict} | {mark}")
     # at smoke scale there is nothing to compare
-    said = rewritten(ran, scale="smoke", verdict="seen at reduced scale")
-    assert said == [reruns.SMOKE]
+    lines = rewritten(ran, scale="smoke", verdict="seen at reduced scale")
+    assert lines == [reruns.SMOKE]
 
 
 def test_a_changed_setting_is_compared_in_the_notebook_too(ran):
-    found = nbformat.read(ran, as_version=4)
-    found.metadata["grokbook"]["parameters"] = {"set": "optimizer.lr=0.02"}
-    figure = found.cells[3].outputs[0]["data"]
+    notebook = nbformat.read(ran, as_version=4)
+    notebook.metadata["grokbook"]["parameters"] = {"set": "optimizer.lr=0.02"}
+    figure = notebook.cells[3].outputs[0]["data"]
     figure[FIGURE_MIME] = {"sha256": "1"}
-    for verdict, ours, told in (
+    for verdict, ours, changed in (
         ("holds, small", "4", "nothing"),
         ("holds, small", "5", "the value alone"),
         ("fails, one seed", "5", "holds → fails"),
         ("cannot tell", "—", "cannot be compared"),
     ):
-        nbformat.write(found, ran)
+        nbformat.write(notebook, ran)
         assert rewritten(ran, verdict=verdict, ours=ours) == [
             "With optimizer.lr = 0.02:",
             "claim | book (paper) | yours (paper) | changed",
-            f"2 + 2 = 4 | 4 (n = 3), holds | {ours} (n = 3), {verdict} | {told}",
+            f"2 + 2 = 4 | 4 (n = 3), holds | {ours} (n = 3), {verdict} | {changed}",
         ]
     written = nbformat.read(ran, as_version=4)
     assert "<td>cannot be compared</td>" in written.cells[1].source
@@ -573,12 +580,12 @@ def test_a_changed_setting_is_compared_in_the_notebook_too(ran):
     assert words["text"] == "The book's figure:\n"
     assert of_book["data"]["image/png"] == drawn["data"]["image/png"]
     # no picture of the book where its curves are in the reader's, or nothing changed
-    for about in ({"sha256": "1", "has_book": True}, {"sha256": "0"}):
-        figure[FIGURE_MIME] = about
-        nbformat.write(found, ran)
+    for shown in ({"sha256": "1", "has_book": True}, {"sha256": "0"}):
+        figure[FIGURE_MIME] = shown
+        nbformat.write(notebook, ran)
         rewritten(ran)
         assert len(nbformat.read(ran, as_version=4).cells[4].outputs) == 1
-    nbformat.write(found, ran)
+    nbformat.write(notebook, ran)
     assert rewritten(ran, scale="smoke")[-1] == reruns.SMOKE
 
 
@@ -621,8 +628,8 @@ CONFLICT = "<<<<<<< HEAD\n{{}}\n=======\n{}\n>>>>>>> theirs\n"
 def test_a_damaged_twin_is_one_sentence(book, damaged):
     path = book / TWIN
     path.write_text(damaged(path.read_text()))
-    (told,) = checks.check()
-    assert told == f"book/{TWIN} is no notebook any more: delete it and " + (
+    (problem,) = checks.check()
+    assert problem == f"book/{TWIN} is no notebook any more: delete it and " + (
         f"run 'python -m book execute {ID}'."
     )
     with pytest.raises(PageError, match="is no notebook any more"):
@@ -633,12 +640,12 @@ def test_a_conflict_in_a_text_is_one_sentence(book):
     path = book / "lectures" / "1-sums.md"
     path.parent.mkdir(exist_ok=True)
     path.write_text("# Sums\n" + CONFLICT.format("Two", "Three"))
-    told = f"{path}, line 2, is of a conflict in git: resolve it."
-    assert told in checks.check()
+    sentence = f"{path}, line 2, is of a conflict in git: resolve it."
+    assert sentence in checks.check()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [
         ("[", "landing.yml is not YAML: while parsing a flow node"),
         ("prieto2025: {}", "is not of the papers prieto2025, singh2026"),
@@ -649,20 +656,20 @@ def test_a_conflict_in_a_text_is_one_sentence(book):
         ({"thesis": "Here all of 4 runs do."}, "prieto2025, says '4 runs', and no"),
     ],
 )
-def test_a_wrong_landing_page_is_one_sentence(book, text, told):
+def test_a_wrong_landing_page_is_one_sentence(book, text, sentence):
     path = book / "landing.yml"
     if isinstance(text, dict):
         landing = json.loads(path.read_text())
         landing["prieto2025"] |= text
         text = json.dumps(landing)
     path.write_text(text)
-    (found,) = checks.check()
-    assert told in found and "\n" not in found
+    (problem,) = checks.check()
+    assert sentence in problem and "\n" not in problem
 
 
 def test_a_number_among_the_settings_is_one_sentence(book):
     path = book / "prieto2025/settings.yaml"
-    for text, told in (
+    for text, sentence in (
         ("paper: {lr: 777}", "paper, lr is 777: write text, in quotes"),
         ("list: [[lr, 777]]", "list, 1, 2 is 777: write text"),
         ("list: [777]", "list, 1 is 777: write a list"),
@@ -670,7 +677,7 @@ def test_a_number_among_the_settings_is_one_sentence(book):
         ("code: {lr: [7]}", r"code, lr is \[7\]: write text"),
     ):
         path.write_text(f"fig01: {{{text}}}")
-        with pytest.raises(BookError, match=f"settings.yaml, page fig01, {told}"):
+        with pytest.raises(BookError, match=f"settings.yaml, page fig01, {sentence}"):
             tables.experiment.settings_of(ID)
     path.write_text("fig01:")
     with pytest.raises(BookError, match="page fig01 is None: write names with values"):
@@ -678,7 +685,7 @@ def test_a_number_among_the_settings_is_one_sentence(book):
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "told"),
+    ("key", "value", "sentence"),
     [
         ("at_least", "two", "at_least is 'two': write a number"),
         ("at_least", True, "at_least is True: write a number"),
@@ -691,11 +698,11 @@ def test_a_number_among_the_settings_is_one_sentence(book):
         ("measured_by", ["a"], r"measured_by is \['a'\]: write names with values"),
     ],
 )
-def test_a_row_with_a_value_of_another_type_is_one_sentence(key, value, told):
+def test_a_row_with_a_value_of_another_type_is_one_sentence(key, value, sentence):
     row = {"tested": "it grows", "registered": datetime.date(2026, 11, 28)}
     assert entry_fields(ID, "grows", row)
     with pytest.raises(
-        BookError, match=f"claims.yaml, page fig01, row 'grows', {told}"
+        BookError, match=f"claims.yaml, page fig01, row 'grows', {sentence}"
     ):
         entry_fields(ID, "grows", row | {key: value})
 
@@ -705,11 +712,11 @@ def test_experiments_that_were_changed_since_the_table_beside_the_records(
 ):
     (book / "prieto2025/experiments.py").touch()
     monkeypatch.setattr(checks.papers, "every", list)
-    told = "data/records/experiments.jsonl is of other experiments: run 'python -m"
+    sentence = "data/records/experiments.jsonl is of other experiments: run 'python -m"
     (book.parent / "data/records").mkdir(parents=True)
     table = book.parent / "data/records/experiments.jsonl"
     table.write_text("{}\n")
-    (found,) = checks.check()
-    assert found.startswith(told)
+    (problem,) = checks.check()
+    assert problem.startswith(sentence)
     table.write_text("")
     assert checks.check() == []

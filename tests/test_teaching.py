@@ -23,7 +23,7 @@ def test_the_plans_of_the_book_add_up_and_no_line_is_wrong():
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
+    ("name", "old", "new", "sentence"),
     [
         (BASICS, "minutes:", "minuts:", "key in {}, grokking, count: 'minuts': use"),
         (
@@ -111,7 +111,7 @@ def test_the_plans_of_the_book_add_up_and_no_line_is_wrong():
         ),
     ],
 )
-def test_what_is_wrong_is_one_sentence(name, old, new, said, monkeypatch, tmp_path):
+def test_what_is_wrong_is_one_sentence(name, old, new, sentence, monkeypatch, tmp_path):
     text = (entries.home() / name).read_text(encoding="utf-8")
     assert old in text
     (wrong := tmp_path / name).parent.mkdir(parents=True)
@@ -128,7 +128,7 @@ def test_what_is_wrong_is_one_sentence(name, old, new, said, monkeypatch, tmp_pa
     finally:
         for cached in CACHED:
             cached.cache_clear()
-    assert said.format(name) in fault and "\n" not in fault
+    assert sentence.format(name) in fault and "\n" not in fault
 
 
 def test_a_printed_worksheet_has_its_formulas_and_room_to_write():

@@ -49,13 +49,13 @@ def test_a_top_that_says_what_its_figure_shows_is_in_order():
     ],
 )
 def test_what_is_wrong_with_a_top_is_one_sentence(change, fault):
-    (told,) = tops.faults(page(**change))
-    assert fault in told
+    (sentence,) = tops.faults(page(**change))
+    assert fault in sentence
 
 
 def test_a_comma_after_a_setting_is_none_of_its_digits():
-    said = "A VGG-11 of width 512, trained on 1,000 images, keeps 40 classes."
-    assert tops.unshown(said, "width 512, 1,000 images", [40]) == []
+    answer = "A VGG-11 of width 512, trained on 1,000 images, keeps 40 classes."
+    assert tops.unshown(answer, "width 512, 1,000 images", [40]) == []
 
 
 def test_names_settings_and_rows_that_judge_nothing_are_left_alone():
@@ -65,7 +65,7 @@ def test_names_settings_and_rows_that_judge_nothing_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("said", "number", "same"),
+    ("words", "number", "is_same"),
     [
         ("95", 0.951, True),
         ("95", 0.956, False),
@@ -77,12 +77,12 @@ def test_names_settings_and_rows_that_judge_nothing_are_left_alone():
         ("0", 0.4, True),
     ],
 )
-def test_a_number_in_words_is_one_that_rounds_to_it(said, number, same):
-    assert (tops.unshown(f"It is {said}.", "", [number]) == []) is same
+def test_a_number_in_words_is_one_that_rounds_to_it(words, number, is_same):
+    assert (tops.unshown(f"It is {words}.", "", [number]) == []) is is_same
 
 
 @pytest.mark.parametrize(
-    ("said", "untrue"),
+    ("sentence", "untrue"),
     [
         ("It holds in two of five seeds.", []),
         ("It fails in three of five seeds.", []),
@@ -92,9 +92,9 @@ def test_a_number_in_words_is_one_that_rounds_to_it(said, number, same):
         ("It has ten runs.", ["ten runs"]),
     ],
 )
-def test_a_summary_tells_no_more_runs_than_a_row_has(said, untrue):
-    assert summaries.untrue(said, [{"held": 2, "n": 5}]) == untrue
-    assert summaries.untrue(said, []) == []  # nothing to hold it against
+def test_a_summary_tells_no_more_runs_than_a_row_has(sentence, untrue):
+    assert summaries.untrue(sentence, [{"held": 2, "n": 5}]) == untrue
+    assert summaries.untrue(sentence, []) == []  # nothing to hold it against
 
 
 def test_a_count_is_held_against_the_pages_of_its_own_point():
