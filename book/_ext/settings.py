@@ -394,7 +394,8 @@ def collected(
         if not members:
             continue
         seeds: dict[str, list[int]] = {}
-        for arm_name, _, seed in (member.rpartition("|") for member in members):
+        for member in members:
+            arm_name, _, seed = member.rpartition("|")
             seeds.setdefault(arm_name, []).append(int(seed))
         rows.setdefault(name, Row(plan, seeds, [*readers.get(name, {}).values()]))
         fresh = []

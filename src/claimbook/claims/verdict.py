@@ -275,47 +275,60 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
     if scale != "smoke" and any(values.isna().any() for values in columns.values()):
         raise ValueError(f"{row.tested!r} has no value for a seed: give `otherwise`")
     table = joined(columns)  # a row per seed, a column per run, by its label
-    tested = row.tested
-    if row.order:
-        is_held = _ascends(table, row.open_end)
-        medians = {label: words(median(table[label]), row.show) for label in table}
-        ours = ", ".join(f"{label}: {text}" for label, text in medians.items())
-        interval = f"in order for {sum(is_held)} of {len(table)}"
-        value_of = {
-            f"{label}|{seed}": value
-            for label, column in table.items()
-            for seed, value in column.items()
-        }
-        if row.open_end and "never" in medians.values():
-            tested += NEVER
-    else:
-        by_seed = table.iloc[:, 0]  # all runs have the same
-        is_held = [row.allows(value) for value in by_seed]
-        ours, interval = _summary(by_seed, row.show)
-        if median(by_seed) == 0 and row.zero:
-            row = replace(row, reads=row.zero)
-        value_of = {str(seed): value for seed, value in by_seed.items()}
-        if row.bounds and not row.says:
-            interval += f"; held in {sum(is_held)} of {len(table)}"
+    row = _with_order(row, table) if row.order else _with_values(row, table)
     few: list[str] = []
     if (row.bounds or row.order) and len(table) < ENOUGH:
         few = [_few(run) for run in values_by_run if len(run.seeds) < ENOUGH]
     lengths: list[str] = []
     if scale == "paper":
         lengths = [reduced_length(run.record, run.arm) for run in values_by_run]
-    show = "{:.0f}" if row.show == YES_OR_NO else row.show
-    texts = {name: words(value, show) for name, value in value_of.items()}
     return replace(
         row,
-        tested=tested,
-        ours=ours,
-        interval=interval,
-        held=sum(is_held),
         n=len(table),
         scale=scale,
         why="; ".join(dict.fromkeys(few)),
         shorter="; ".join(dict.fromkeys(filter(None, lengths))),
-        values=texts if row.is_tested else row.values,
+    )
+
+
+def _with_order(row: Claim, table: DataFrame) -> Claim:
+    """Return a row with ``order``, with the values (seeds, runs) of its runs."""
+    held = sum(_ascends(table, row.open_end))
+    medians = {label: words(median(table[label]), row.show) for label in table}
+    tested = row.tested
+    if row.open_end and "never" in medians.values():
+        tested += NEVER
+    return replace(
+        row,
+        tested=tested,
+        ours=", ".join(f"{label}: {text}" for label, text in medians.items()),
+        interval=f"in order for {held} of {len(table)}",
+        held=held,
+        values={
+            f"{label}|{seed}": words(value, row.show)
+            for label, column in table.items()
+            for seed, value in column.items()
+        },
+    )
+
+
+def _with_values(row: Claim, table: DataFrame) -> Claim:
+    """Return a row without ``order``, with the values (seeds, runs) of its runs.
+
+    All runs have the same.
+    """
+    by_seed = table.iloc[:, 0]
+    held = sum(row.allows(value) for value in by_seed)
+    ours, interval = _summary(by_seed, row.show)
+    if row.bounds and not row.says:
+        interval += f"; held in {held} of {len(table)}"
+    texts: dict[str, str] = {}
+    if row.is_tested:
+        show = "{:.0f}" if row.show == YES_OR_NO else row.show
+        texts = {str(seed): words(value, show) for seed, value in by_seed.items()}
+    reads = row.zero if row.zero and median(by_seed) == 0 else row.reads
+    return replace(
+        row, ours=ours, interval=interval, held=held, reads=reads, values=texts
     )
 
 

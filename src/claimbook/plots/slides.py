@@ -40,33 +40,8 @@ def slide(
     ``words`` maps words in the figure to those that replace them, such as names that
     only its page explains. ``height`` is in inches, of which a slide has 7.2.
     """
-    # its keys are the panels in their order, as letters are
-    axes_of = dict(zip("abcdefgh", write_own_labels(figure), strict=False))
-    kept = [axes_of[letter] for letter in panels or axes_of]
-    removed = [axes for axes in axes_of.values() if axes not in kept]
-    _forget(figure, removed, kept)
-    for axes in removed:
-        axes.remove()
-    if panels:
-        grid = GridSpec(1, len(kept), figure)
-        for place, axes in enumerate(kept):
-            axes.set_subplotspec(grid[place])
-    for line in figure.findobj(Line2D):
-        line.set(
-            lw=_THICKER * line.get_linewidth(), ms=_THICKER * line.get_markersize()
-        )
-    figure.set_size_inches(plt.rcParams["figure.figsize"][0], height)
-    figure.draw_without_rendering()  # ticks and legends have their words
-    for text in figure.findobj(Text):
-        text.set_fontsize(max(_LEAST, text.get_fontsize()))
-        text.set_text(_slide_text(text, words))
-    for axis in (axis for axes in kept for axis in (axes.xaxis, axes.yaxis)):
-        if isinstance(axis.get_major_locator(), FixedLocator):
-            axis.set_ticklabels(
-                [_slide_text(name, words) for name in axis.get_ticklabels()]
-            )
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # nothing moves from step to step
+    kept = _keep_panels(figure, panels)
+    _enlarge(figure, kept, words, height)
     inks = style.INKS | style.colours()
     # what each step shows, by default a panel
     parts: list[list[Artist]] = [[axes] for axes in kept]
@@ -84,23 +59,68 @@ def slide(
     return pictures
 
 
+def _keep_panels(figure: Figure, panels: str) -> list[Axes]:
+    """Remove all panels but those of some letters, all with ""; return those kept.
+
+    The kept ones stand side by side, in the order of the letters.
+    """
+    # its keys are the panels in their order, as letters are
+    axes_of = dict(zip("abcdefgh", write_own_labels(figure), strict=False))
+    kept = [axes_of[letter] for letter in panels or axes_of]
+    removed = [axes for axes in axes_of.values() if axes not in kept]
+    _forget(figure, removed, kept)
+    for axes in removed:
+        axes.remove()
+    if panels:
+        grid = GridSpec(1, len(kept), figure)
+        for place, axes in enumerate(kept):
+            axes.set_subplotspec(grid[place])
+    return kept
+
+
+def _enlarge(
+    figure: Figure, kept: Sequence[Axes], words: dict[str, str], height: float
+) -> None:
+    """Set size, letters, lines and words of a figure for a slide, and fix its layout.
+
+    ``words`` and ``height`` are as in `slide`.
+    """
+    for line in figure.findobj(Line2D):
+        line.set(
+            lw=_THICKER * line.get_linewidth(), ms=_THICKER * line.get_markersize()
+        )
+    figure.set_size_inches(plt.rcParams["figure.figsize"][0], height)
+    figure.draw_without_rendering()  # ticks and legends have their words
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(_LEAST, text.get_fontsize()))
+        text.set_text(_slide_text(text, words))
+    for axis in (axis for axes in kept for axis in (axes.xaxis, axes.yaxis)):
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            labels = [_slide_text(name, words) for name in axis.get_ticklabels()]
+            axis.set_ticklabels(labels)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # nothing moves from step to step
+
+
 def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> None:
     """Take out of the legends what is labelled in a removed panel and in no kept one.
 
-    An entry stays if a kept panel draws in its colour, as of what has no label there.
+    An entry stays if a kept panel draws it without a label: in its colour, or with its
+    marker, as the paper's own points.
     """
     gone = _labels(removed) - _labels(kept)
-    colours = {
-        _colour(artist)
+    looks = {
+        look
         for axes in kept
         for artist in (*axes.lines, *axes.collections, *axes.patches)
+        for look in _looks(artist)
     }
     for legend in list(figure.legends):
         names = legend_texts(legend)
         remaining = [
             (handle, name)
             for handle, name in zip(legend.legend_handles, names, strict=True)
-            if handle and (name not in gone or _colour(handle) in colours)
+            if handle and (name not in gone or looks & _looks(handle))
         ]
         if len(remaining) < len(names):
             columns = min(4, len(remaining))
@@ -114,6 +134,12 @@ def _labels(panels: Sequence[Axes]) -> set[str]:
         _, names = axes.get_legend_handles_labels()
         labels.update(names)
     return labels
+
+
+def _looks(artist: Any) -> set[str]:
+    """Return the colour and the marker, if any, of an artist of a panel or a legend."""
+    marker = artist.get_marker() if isinstance(artist, Line2D) else "None"
+    return {_colour(artist), str(marker)} - {"None", "none", ""}
 
 
 def _png(figure: Figure) -> bytes:
