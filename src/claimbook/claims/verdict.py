@@ -178,14 +178,12 @@ class Claim(Entry):
     @property
     def _less(self) -> str:
         """What is less than the paper's, as ", one seed, small"; "" for nothing."""
-        parts = []
+        text = ""
         if self.n < ENOUGH and not self.exact:
-            parts.append(FEW[self.n])
+            text += f", {FEW[self.n]}"
         if self.scale != "paper":
-            parts.append("small")
-        elif self.shorter:
-            parts.append("shorter")
-        return "".join(f", {part}" for part in parts)
+            return f"{text}, small"
+        return f"{text}, shorter" if self.shorter else text
 
     @property
     def sentence(self) -> str:
@@ -277,7 +275,7 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
     table = joined(columns)  # a row per seed, a column per run, by its label
     row = _with_order(row, table) if row.order else _with_values(row, table)
     few: list[str] = []
-    if (row.bounds or row.order) and len(table) < ENOUGH:
+    if row.is_tested and len(table) < ENOUGH:
         few = [_few(run) for run in values_by_run if len(run.seeds) < ENOUGH]
     lengths: list[str] = []
     if scale == "paper":

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from textwrap import fill
@@ -203,28 +204,28 @@ def shown_content(figure: Figure) -> dict[str, Any]:
     """
     panels = figure.axes
     words = [text for legend in figure.legends for text in legend_texts(legend)]
-    content = json.dumps([words, *map(_content, panels)], ensure_ascii=False)
-    digest = sha256(content.encode()).hexdigest()
+    contents = [_content(axes) for axes in panels]
+    text = json.dumps([words, *contents], ensure_ascii=False)
+    digest = sha256(text.encode()).hexdigest()
     kinds = ("lines", "collections", "patches")
     counts = {kind: sum(len(getattr(axes, kind)) for axes in panels) for kind in kinds}
-    numbers = _numbers(figure)
+    for content in contents:
+        words += [*content["legend"], *content["titles"], *content["axes"]]
+        words += [name for names in content["ticks"] for name in names]
+        words += [text for text, *_ in content["texts"]]
+    numbers = _numbers(words, panels)
     return {"sha256": digest, "axes": len(panels), **counts, "numbers": numbers}
 
 
-def _numbers(figure: Figure) -> list[str]:
+def _numbers(words: Iterable[str], panels: Iterable[Axes]) -> list[str]:
     """Return the numbers that a reader can read off, ascending, to four digits.
 
-    They are the numbers in the words of the figure, and the coordinates of its marks:
-    points with a marker, bars, lines across a panel, ends of curves. The first pixels
-    of images count too.
+    They are the numbers in all ``words`` of a figure, and the coordinates of the marks
+    in its panels: points with a marker, bars, lines across a panel, ends of curves. The
+    first pixels of images count too.
     """
-    words = [text for legend in figure.legends for text in legend_texts(legend)]
     coordinates: list[float] = []
-    for axes in figure.axes:
-        words += [*legend_texts(axes.get_legend()), *_titles(axes)]
-        words += [axes.get_xlabel(), axes.get_ylabel()]
-        words += [*_ticks(axes.xaxis), *_ticks(axes.yaxis)]
-        words += [text.get_text() for text in axes.texts]
+    for axes in panels:
         for line in axes.lines:
             coordinates += _marks(np.asarray(line.get_xydata(), dtype=float))
         for collection in axes.collections:
@@ -258,7 +259,7 @@ def _content(axes: Axes) -> dict[str, Any]:
     """Return all that a panel shows, without its style, as plain data for a digest."""
     limits = np.column_stack([axes.get_xlim(), axes.get_ylim()])
     return {
-        "titles": _titles(axes),
+        "titles": [axes.get_title(loc=side) for side in ("left", "center", "right")],
         "axes": [axes.get_xlabel(), axes.get_ylabel()],
         "scales": [axes.get_xscale(), axes.get_yscale()],
         "limits": _points(axes, limits),
@@ -287,10 +288,6 @@ def _collection_content(axes: Axes, collection: Collection) -> list[Any]:
         [_points(axes, path.vertices) for path in collection.get_paths()],
         [] if values is None else _digits(values),
     ]
-
-
-def _titles(axes: Axes) -> list[str]:
-    return [axes.get_title(loc=side) for side in ("left", "center", "right")]
 
 
 def legend_texts(legend: Legend | None) -> list[str]:

@@ -40,7 +40,17 @@ def slide(
     ``words`` maps words in the figure to those that replace them, such as names that
     only its page explains. ``height`` is in inches, of which a slide has 7.2.
     """
-    kept = _keep_panels(figure, panels)
+    # its keys are the panels in their order, as letters are
+    axes_of = dict(zip("abcdefgh", write_own_labels(figure), strict=False))
+    kept = [axes_of[letter] for letter in panels or axes_of]
+    removed = [axes for axes in axes_of.values() if axes not in kept]
+    _forget(figure, removed, kept)
+    for axes in removed:
+        axes.remove()
+    if panels:
+        grid = GridSpec(1, len(kept), figure)
+        for place, axes in enumerate(kept):
+            axes.set_subplotspec(grid[place])
     _enlarge(figure, kept, words, height)
     inks = style.INKS | style.colours()
     # what each step shows, by default a panel
@@ -59,25 +69,6 @@ def slide(
     return pictures
 
 
-def _keep_panels(figure: Figure, panels: str) -> list[Axes]:
-    """Remove all panels but those of some letters, all with ""; return those kept.
-
-    The kept ones stand side by side, in the order of the letters.
-    """
-    # its keys are the panels in their order, as letters are
-    axes_of = dict(zip("abcdefgh", write_own_labels(figure), strict=False))
-    kept = [axes_of[letter] for letter in panels or axes_of]
-    removed = [axes for axes in axes_of.values() if axes not in kept]
-    _forget(figure, removed, kept)
-    for axes in removed:
-        axes.remove()
-    if panels:
-        grid = GridSpec(1, len(kept), figure)
-        for place, axes in enumerate(kept):
-            axes.set_subplotspec(grid[place])
-    return kept
-
-
 def _enlarge(
     figure: Figure, kept: Sequence[Axes], words: dict[str, str], height: float
 ) -> None:
@@ -94,10 +85,11 @@ def _enlarge(
     for text in figure.findobj(Text):
         text.set_fontsize(max(_LEAST, text.get_fontsize()))
         text.set_text(_slide_text(text, words))
-    for axis in (axis for axes in kept for axis in (axes.xaxis, axes.yaxis)):
-        if isinstance(axis.get_major_locator(), FixedLocator):
-            labels = [_slide_text(name, words) for name in axis.get_ticklabels()]
-            axis.set_ticklabels(labels)
+    for axes in kept:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                labels = [_slide_text(name, words) for name in axis.get_ticklabels()]
+                axis.set_ticklabels(labels)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # nothing moves from step to step
 

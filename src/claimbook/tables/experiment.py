@@ -153,8 +153,8 @@ def _arms_table(record: Record, differing: DataFrame) -> Html:
     title = f"The {len(rows)} arms of {page} and their seeds"
     if len(rows) == 1:
         title = f"The arm of {page} and its seeds"
-    names = [arm.name for arm in record.experiment.arms]
-    untrained = [name for name in names if name not in differing]
+    arms = record.experiment.arms
+    untrained = [arm.name for arm in arms if arm.name not in differing]
     below = ""
     if untrained:
         subject = "arm of this experiment is"
@@ -174,11 +174,8 @@ def provenance(*records: Record, references: Iterable[Mapping[str, Any]] = ()) -
     citations = [line(CITED.format(**reference)) for reference in references]
     if not records:
         return joined(*citations, by="")
-    shown_rows, folded_rows = [], []
-    for record in records:
-        shown_cells, folded_cells = _provenance_cells(record)
-        shown_rows.append(shown_cells)
-        folded_rows.append(folded_cells)
+    rows = [_provenance_cells(record) for record in records]
+    shown_rows, folded_rows = zip(*rows, strict=True)
     caption = "The records behind this page"
     main_table = grid(SHOWN_HEADS, shown_rows, caption=caption, hidden=True)
     title = "Versions, commits and times of these records"
