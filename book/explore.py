@@ -10,7 +10,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
@@ -104,7 +103,7 @@ def _verdict() -> str:
 
 def _absorption() -> Figure:
     """Draw the loss of one sample over its lead, as torch computes it in four types."""
-    figure, axes = plt.subplots(figsize=(4.5, 3.4), layout="constrained")
+    figure, (axes,) = ideas.panels(1, 3.4)
     colours = {"bfloat16": PURPLE} | COLOUR
     leads = torch.arange(0, 45, 0.25, dtype=torch.float64)
     logits = torch.stack([leads, torch.zeros_like(leads)], 1)  # (leads, 2 classes)
@@ -131,7 +130,7 @@ def _sweep(data: dict[str, Any]) -> Figure:
 
     ``data`` is what `sweep` returns.
     """
-    figure, panels = plt.subplots(2, 1, figsize=(4.5, 5.2), layout="constrained")
+    figure, panels = ideas.panels(2, 2.6)
     colours = shades(SCALES)
     for axes, (rule, arms) in zip(panels, data["rules"].items(), strict=True):
         for scale, name in zip(SCALES, arms, strict=True):
@@ -149,7 +148,7 @@ def _trainer() -> Figure:
 
     They are those of its first seed.
     """
-    figure, axes = plt.subplots(figsize=(4.5, 3.4), layout="constrained")
+    figure, (axes,) = ideas.panels(1, 3.4)
     frame = papers.record("basics/grokking", scale="paper").frame
     frame = frame[frame.seed == frame.seed.min()].dropna(subset=["test_accuracy"])
     colours = {"decay 1": COLOUR["weight decay"], "no decay": COLOUR["baseline"]}

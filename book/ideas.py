@@ -127,7 +127,7 @@ MOVES = """<style>
 def grokking() -> Figure:
     """Draw what a recorded network gets right: its examples soon, all else late."""
     record, end = papers.record("singh2026/fig05"), 9000
-    figure, (axes,) = _panels(1, 2.2)
+    figure, (axes,) = panels(1, 2.2)
     for subset, color, words, place in (
         ("train", BLUE, "its examples", (400, 86)),
         ("test", ORANGE, "everything else", (400, 9)),
@@ -153,7 +153,7 @@ def sum_in_float32(gap: float) -> tuple[float, float]:
 
 def absorption() -> Figure:
     """Draw two sums on the number line above 1: one term survives, one is lost."""
-    figure, rows = _panels(2, 1.6)
+    figure, rows = panels(2, 1.6)
     for axes, gap in zip(rows, (15.5, 17.0), strict=True):
         term, kept = sum_in_float32(gap)
         scale = 1e7  # the axis counts ten-millionths above 1
@@ -205,7 +205,7 @@ def tails() -> Figure:
     """Draw the weight of the runner-up over the gap, and where a type absorbs it."""
     import torch
 
-    figure, (axes,) = _panels(1, 3.3)
+    figure, (axes,) = panels(1, 3.3)
     gaps = np.linspace(0, 45, 400)
     softmax = runner_up(gaps, torch.exp)
     stable = runner_up(gaps, losses.stablemax_transform)
@@ -234,7 +234,7 @@ def split(weight: Vector, step: Vector) -> tuple[Vector, Vector]:
 
 def projection() -> Figure:
     """Draw a step, the part of it along the weights, and what is left."""
-    figure, (axes,) = _panels(1, 3.2)
+    figure, (axes,) = panels(1, 3.2)
     weight, step = np.array([2.6, 1.3]), np.array([1.5, 1.7])
     along, kept = split(weight, step)
     _arrow(axes, weight, color=BLACK)
@@ -261,7 +261,7 @@ def projection() -> Figure:
 
 def spike() -> Figure:
     """Draw the two ways from a rounded gradient to a jump of the loss, as boxes."""
-    figure, (axes,) = _panels(1, 4.6)
+    figure, (axes,) = panels(1, 4.6)
     boxes = {
         "top": (
             5,
@@ -306,7 +306,7 @@ def spike() -> Figure:
 
 def norms() -> Figure:
     """Draw one transformer block from bottom to top, with three places of a norm."""
-    figure, (axes,) = _panels(1, 4.6)
+    figure, (axes,) = panels(1, 4.6)
     black = {"arrowstyle": "-|>", "color": BLACK, "lw": 1.6, "shrinkA": 0, "shrinkB": 0}
     for x, y, words in ((4.2, 4.1, "attention"), (4.2, 8.3, "MLP")):
         box = {"boxstyle": "round,pad=0.5", "fc": "white", "ec": BLACK, "lw": 2}
@@ -340,7 +340,7 @@ def norms() -> Figure:
 
 def radial() -> Figure:
     """Draw a gradient at an activation, split along its radius, and the penalty."""
-    figure, (axes,) = _panels(1, 3.4)
+    figure, (axes,) = panels(1, 3.4)
     activation, target, push = np.array([1.6, 1.0]), 2.6, np.array([-0.05, 1.0])
     outward, sideways = split(activation, push)
     axes.add_patch(_arc(target, -12, 92, color=COLOUR["penalty"]))
@@ -368,7 +368,7 @@ def radial() -> Figure:
 # Drawing -----------------------------------------------------------------------------
 
 
-def _panels(rows: int, height: float) -> tuple[Figure, np.ndarray]:
+def panels(rows: int, height: float) -> tuple[Figure, np.ndarray]:
     """Return a figure and its panels (rows,), each of a height in inches."""
     figure, axes = plt.subplots(
         rows, 1, figsize=(WIDTH, height * rows), layout="constrained", squeeze=False

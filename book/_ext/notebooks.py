@@ -32,8 +32,10 @@ MYST_PLACES = {  # option -> its place in the metadata "mystnb" of a cell
     "caption": ("figure", "caption"),
     "alt": ("image", "alt"),
 }
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-METADATA: dict[str, Any] = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+METADATA: dict[str, Any] = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 ADDED = ("outputs", "execution_count", "grokbook")  # keys that an execution adds
 # The JSON of a page that shows no claims.
 NO_CLAIMS: dict[str, Any] = {"claims": [], "read": [], "verdict": "not run"}
