@@ -175,10 +175,10 @@ def test_a_remedy_that_was_not_tested_counts_as_never():
     page = evidence.Page("remedies/matrix", "best", False, "auto")
     race = own_remedy.shared()["SecondRace"](page, "e")
     assert {"none", "StableMax"} <= race.onset.keys() - race.runs.keys()
-    assert (race.came["none"] == race.largest).all()
+    assert (race.came["none"] == race.steps).all()
     runs, lead = race.lead("⊥Grad", "none")
     assert runs == [race.runs["⊥Grad"]]
-    assert lead.equals(race.largest - race.onset["⊥Grad"])
+    assert lead.equals(race.steps - race.onset["⊥Grad"])
     assert race.lead("StableMax", "none")[0] == []  # which is a row without a run
     assert race.moments()["none"] == "generalised at no point of its tuning"
 
