@@ -94,8 +94,7 @@ def test_copies_and_checkpoints_go_on_to_the_bit_with_their_hooks(hook, rule):
     assert all(map(torch.equal, weights(net), before))
     set_state_dict(*distributed, model_state_dict=model, optim_state_dict=state)
     without = copy.deepcopy(pair)
-    without[1].step_hooks.changes.clear()
-    without[1].step_hooks.repairs.clear()
+    without[1].step_hooks.functions.clear()
     for network, rule_with_hook in (pair, without, *twins):
         go(network, rule_with_hook, range(5, 9))
     assert all(same(net, twin[0]) for twin in twins)

@@ -10,7 +10,10 @@ before the hooks. A matrix without a gradient is left alone. No hook acts in a s
 moves nothing: without any gradient, with an infinite one that a GradScaler found, or
 with rates and gradients of 0, as torch's distributed checkpoint makes one to fill the
 state of an optimizer. ``names`` of a hook are exact names of matrices, of an optimizer
-that was made of ``named_parameters()``; it raises UnknownName for any other.
+that was made of ``named_parameters()``; the hook raises UnknownName for any other name.
+
+A hook is a generator function of the optimizer and its parameters with a gradient. The
+lines before its only ``yield`` are run before the step, those after it afterwards.
 
 The first hook replaces the ``step`` of that one optimizer. It also makes the
 optimizer's class one that names the hooks in ``repr`` and ``state_dict()["hooks"]`` and
@@ -29,10 +32,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
 from types import MethodType, SimpleNamespace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.linalg import vector_norm
 from torch.optim import Optimizer
 
 from claimbook.errors import UnknownName, choose, refuse_text
@@ -42,13 +46,14 @@ from grokbook.optimizers.rules import foreach_operand, gradients
 TINY = 1e-30
 NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 Opt = TypeVar("Opt", bound=Optimizer)
-Hook = TypeVar("Hook", bound=Callable[..., Any])
+Hook = Callable[[Any, list[Tensor]], Iterator[None]]
+AddHook = TypeVar("AddHook", bound=Callable[..., Any])
 
 
-def _hook(function: Hook) -> Hook:
+def _hook(function: AddHook) -> AddHook:
     """Make a function that adds a hook note the hook's name and options as well.
 
-    Whatever is not an optimizer raises TypeError.
+    The function then raises TypeError for whatever is not an optimizer.
     """
 
     @wraps(function)
@@ -65,7 +70,7 @@ def _hook(function: Hook) -> Hook:
         function(optimizer, **options)
         bound.apply_defaults()
         _, *all_options = bound.arguments.items()  # the first is the optimizer
-        _step_hooks(optimizer).added.append([function.__name__, dict(all_options)])
+        optimizer.step_hooks.added.append([function.__name__, dict(all_options)])
         return optimizer
 
     return add  # type: ignore[return-value]
@@ -152,47 +157,27 @@ def _made_again(
     return optimizer
 
 
-def _attach(
-    optimizer: Opt,
-    *,
-    change: Callable[[Any, list[Tensor]], None] | None = None,
-    repair: Callable[[Any], None] | None = None,
-) -> Opt:
-    """Let an optimizer call ``change`` before a step and ``repair`` after it.
+def _attach(optimizer: Opt, hook: Hook) -> Opt:
+    """Let every step of an optimizer run a hook, and return the optimizer.
 
-    A change is a function of the optimizer and its parameters that have a gradient; it
-    may replace gradients and learning rates, which are restored afterwards, even if the
-    step raises. A repair is a function of the optimizer that changes the weights.
-    Returns the optimizer. Raises TypeError for LBFGS.
+    Before the step a hook may replace gradients and learning rates, which are restored
+    afterwards, even if the step raises; after the step it may change the weights.
+    Raises TypeError for LBFGS.
     """
-    if not hasattr(optimizer, "step_hooks"):
-        _wrap_step(optimizer)
-    if change is not None:
-        _step_hooks(optimizer).changes.append(change)
-    if repair is not None:
-        _step_hooks(optimizer).repairs.append(repair)
+    step_hooks = getattr(optimizer, "step_hooks", None) or _wrap_step(optimizer)
+    step_hooks.functions.append(hook)
     return optimizer
 
 
-def _step_hooks(optimizer: Any) -> SimpleNamespace:
-    """Return the hooks that `_wrap_step` has given an optimizer.
+def _wrap_step(optimizer: Any) -> SimpleNamespace:
+    """Give an optimizer a ``step`` that runs its hooks; return its ``step_hooks``.
 
-    They are an attribute that the type of an optimizer does not have.
-    """
-    hooks: SimpleNamespace = optimizer.step_hooks
-    return hooks
-
-
-def _wrap_step(optimizer: Any) -> None:
-    """Give an optimizer ``step_hooks``, and a ``step`` that calls them.
-
-    ``changes`` and ``repairs`` are the functions of `_attach`. ``loss`` is what the
-    closure of the current step returned, or None. ``added`` are [name, options] of the
-    hooks.
+    ``functions`` are the hooks themselves, and ``added`` are their [name, options].
+    ``loss`` is what the closure of the current step returned, or None.
     """
     if isinstance(optimizer, torch.optim.LBFGS):
         raise TypeError("LBFGS makes gradients in its step, where no hook can act")
-    hooks = SimpleNamespace(changes=[], repairs=[], loss=None, added=[])
+    hooks = SimpleNamespace(functions=[], loss=None, added=[])
     inner_step = optimizer.step
     plain_class: Any = type(optimizer)
     optimizer.__class__ = _class_with_hooks(plain_class)
@@ -222,16 +207,16 @@ def _wrap_step(optimizer: Any) -> None:
                 or getattr(optimizer, "found_inf", False)
                 or _moves_nothing(optimizer, with_grad)
             )
-            if not is_skipped:
-                for change in hooks.changes:
-                    change(optimizer, with_grad)
+            functions = [] if is_skipped else hooks.functions
+            started = [function(optimizer, with_grad) for function in functions]
+            for hook in started:
+                next(hook)  # up to its yield
             # the closure was called above: a rule that asks for the loss gets that one
             arguments = [lambda: hooks.loss] if closure else []
-            with _taken_out(optimizer, params):
+            with _without_hook_states(optimizer, params):
                 result = inner_step(*arguments, **options)
-            if not is_skipped:
-                for repair in hooks.repairs:
-                    repair(optimizer)
+            for hook in started:
+                next(hook, None)  # from its yield to its end
             return result
         finally:
             for parameter, grad in zip(with_grad, raw_grads, strict=True):
@@ -243,6 +228,7 @@ def _wrap_step(optimizer: Any) -> None:
                 optimizer.grad_scale = loss_scale
 
     optimizer.step = MethodType(step, optimizer)  # torch's schedulers need a method
+    return hooks
 
 
 def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
@@ -261,21 +247,21 @@ def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
 
 
 @contextmanager
-def _taken_out(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
+def _without_hook_states(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
     """Take what hooks remember out of the optimizer's state, inside a with block.
 
     The rules of torch make the state of a parameter if it is empty, and only then.
     """
-    taken_out = []  # (parameter, name of a hook, what the hook remembers)
+    removed = []  # (parameter, name of a hook, what the hook remembers)
     for parameter in parameters:
         state = optimizer.state.get(parameter, {})
-        for name, _ in _step_hooks(optimizer).added:
+        for name, _ in optimizer.step_hooks.added:
             if name in state:
-                taken_out.append((parameter, name, state.pop(name)))
+                removed.append((parameter, name, state.pop(name)))
     try:
         yield
     finally:
-        for parameter, name, value in taken_out:
+        for parameter, name, value in removed:
             optimizer.state[parameter][name] = value
 
 
@@ -301,19 +287,21 @@ def _is_stacked(optimizer: Optimizer) -> bool:
     return bool(optimizer.defaults.get("stacked"))
 
 
-def _rows(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
+def _by_member(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
     """Return each tensor as a matrix (members, entries), in the dtype for sums.
 
     Without a stack the matrix has one row.
     """
-    stacked = _is_stacked(optimizer)
+    is_stacked = _is_stacked(optimizer)
     return [
-        t.detach().reshape(t.shape[0] if stacked else 1, -1).to(_wide(t))
+        t.detach().reshape(t.shape[0] if is_stacked else 1, -1).to(_wide(t))
         for t in tensors
     ]
 
 
-def _inner(left: list[Tensor], right: list[Tensor], joint: bool) -> list[Tensor]:
+def _inner_products(
+    left: list[Tensor], right: list[Tensor], joint: bool
+) -> list[Tensor]:
     """Return the inner product (members, 1) of each pair of tensors (members, entries).
 
     With ``joint`` every item is the sum over all pairs instead.
@@ -330,20 +318,16 @@ def _length(matrix: Tensor) -> Tensor:
     return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_wide(matrix))
 
 
-def _norm(
-    tensors: list[Tensor], joint: bool, dtype: torch.dtype | None = None
-) -> list[Tensor]:
+def _norms(tensors: list[Tensor], joint: bool) -> list[Tensor]:
     """Return the L2 norm (members, 1) of each tensor (members, entries).
 
-    With ``joint`` every item is the norm of all tensors together instead. ``dtype`` is
-    that of the sums, by default the tensors' own.
+    With ``joint`` every item is the norm of all tensors together instead.
     """
-    norm = torch.linalg.vector_norm
-    norms = [norm(x, dim=1, keepdim=True, dtype=dtype) for x in tensors]
+    norms = [vector_norm(x, dim=1, keepdim=True) for x in tensors]
     if not joint:
         return norms
     # (tensors, members, 1), whose norm over tensors is that of all their entries
-    return [norm(torch.stack(norms), dim=0)] * len(norms)
+    return [vector_norm(torch.stack(norms), dim=0)] * len(norms)
 
 
 def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
@@ -351,11 +335,11 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
 
     It is in float32 on a device that has no float64.
     """
-    rows = _rows(optimizer, gradients(parameters))
-    has_float64 = rows[0].device.type not in NO_FLOAT64
+    grads = _by_member(optimizer, gradients(parameters))
+    has_float64 = grads[0].device.type not in NO_FLOAT64
     dtype = torch.float64 if has_float64 else torch.float32
-    joint_norm, *_ = _norm(rows, joint=True, dtype=dtype)  # all items are the same
-    norm = joint_norm.squeeze(1)  # (members,)
+    norms = [vector_norm(grad, dim=1, dtype=dtype) for grad in grads]
+    norm = vector_norm(torch.stack(norms), dim=0)  # (members,)
     return norm if _is_stacked(optimizer) else norm[0]
 
 
@@ -382,12 +366,12 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
-    def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def project(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Replace each gradient by its projection."""
-        weights = _rows(optimizer, parameters)  # (members, entries), as grads are
-        grads = _rows(optimizer, gradients(parameters))
-        products = _inner(weights, grads, joint)  # (members, 1), as squares are
-        squares = _inner(weights, weights, joint)
+        weights = _by_member(optimizer, parameters)  # (members, entries), as grads are
+        grads = _by_member(optimizer, gradients(parameters))
+        products = _inner_products(weights, grads, joint)  # (members, 1), as squares
+        squares = _inner_products(weights, weights, joint)
         coefficients = []
         for product, square, weight in zip(products, squares, weights, strict=True):
             coefficient = product / (square + TINY)
@@ -396,13 +380,14 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
             coefficients.append(coefficient)
         projected = list(torch._foreach_addcmul(grads, weights, coefficients, value=-1))
         if rescale:
-            norms = zip(_norm(grads, joint), _norm(projected, joint), strict=True)
+            norms = zip(_norms(grads, joint), _norms(projected, joint), strict=True)
             factors = [raw / (norm + TINY) for raw, norm in norms]
             torch._foreach_mul_(projected, factors)
         for parameter, grad in zip(parameters, projected, strict=True):
             parameter.grad = grad.reshape(parameter.shape).to(parameter.dtype)
+        yield
 
-    return _attach(optimizer, change=project)
+    return _attach(optimizer, project)
 
 
 @_hook
@@ -419,7 +404,7 @@ def unit_steps(optimizer: Opt) -> Opt:
         name = type(optimizer).__name__
         raise UnknownName(f"{name} has no learning rate that could be divided")
 
-    def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Divide the rate of each group by the norm of the gradient."""
         norm = _gradient_norm(optimizer, parameters)
         scale = torch.where(norm > 0, 1 / norm, 0.0)
@@ -428,8 +413,9 @@ def unit_steps(optimizer: Opt) -> Opt:
             rate = (group["lr"] * scale).clamp(max=largest)
             # a rate that is a tensor stays one: float() would wait for the device
             group["lr"] = rate if isinstance(group["lr"], Tensor) else float(rate)
+        yield
 
-    return _attach(optimizer, change=normalise)
+    return _attach(optimizer, normalise)
 
 
 @_hook
@@ -437,7 +423,7 @@ def clip(optimizer: Opt, *, norm: float) -> Opt:
     """Scale the gradients of a step by one factor, to a joint norm up to ``norm``."""
     _check_norm(norm)
 
-    def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Scale the gradients, if their joint norm is above ``norm``."""
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
         # a factor may be too small for float16
@@ -445,8 +431,9 @@ def clip(optimizer: Opt, *, norm: float) -> Opt:
         scaled = torch._foreach_mul(grads, foreach_operand(factor, grads))
         for parameter, grad in zip(parameters, scaled, strict=True):
             parameter.grad = grad.to(parameter.dtype)
+        yield
 
-    return _attach(optimizer, change=shorten)
+    return _attach(optimizer, shorten)
 
 
 @_hook
@@ -462,7 +449,7 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
     if isinstance(alpha, float | int) and not 0 <= alpha < 1:
         raise ValueError(f"alpha is in [0, 1), not {alpha!r}")
 
-    def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Update each moving average and add it to its gradient."""
         for parameter, grad in zip(parameters, gradients(parameters), strict=True):
             state = optimizer.state[parameter]
@@ -471,8 +458,9 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
             mu = state["grokfast"]
             mu.add_((1 - alpha) * (grad - mu))
             parameter.grad = grad + lamb * mu
+        yield
 
-    return _attach(optimizer, change=amplify)
+    return _attach(optimizer, amplify)
 
 
 @_hook
@@ -485,11 +473,12 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     """
     matrices = _named(optimizer, names)
 
-    def centre(_optimizer: Optimizer) -> None:
+    def centre(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
+        yield
         for matrix in _with_gradient(matrices):
             matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_wide(matrix)))
 
-    return _attach(optimizer, repair=centre)
+    return _attach(optimizer, centre)
 
 
 @_hook
@@ -506,8 +495,9 @@ def hold_norm(
     _check_norm(norm)
     matrices = _named(optimizer, names)
 
-    def hold(_optimizer: Optimizer) -> None:
+    def hold(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
         """Scale the matrices that have a gradient."""
+        yield
         trained = _with_gradient(matrices)
         # (1, 1) each, in a stack (members, 1, 1)
         lengths = [_length(matrix) for matrix in trained]
@@ -516,7 +506,7 @@ def hold_norm(
         for matrix, length in zip(trained, lengths, strict=True):
             matrix.mul_(norm / length.clamp(min=TINY))
 
-    return _attach(optimizer, repair=hold)
+    return _attach(optimizer, hold)
 
 
 @_hook
@@ -529,13 +519,14 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     _check_norm(norm)
     matrices = _named(optimizer, names)
 
-    def shorten_rows(_optimizer: Optimizer) -> None:
+    def shorten_rows(_optimizer: Any, _parameters: list[Tensor]) -> Iterator[None]:
+        yield
         for matrix in _with_gradient(matrices):
             # (..., rows, 1)
             length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
-    return _attach(optimizer, repair=shorten_rows)
+    return _attach(optimizer, shorten_rows)
 
 
 @_hook
@@ -559,8 +550,9 @@ def replay_norm(
         for matrix, curve in zip(matrices, norms, strict=True)
     ]
 
-    def replay(optimizer: Optimizer) -> None:
+    def replay(optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
         """Scale each matrix to its recorded norm at this step."""
+        yield
         for matrix, curve in zip(matrices, curves, strict=True):
             if not _with_gradient([matrix]):
                 continue
@@ -579,7 +571,7 @@ def replay_norm(
             recorded = torch.lerp(start, end, position - below)
             matrix.mul_(recorded / length.clamp(min=TINY))
 
-    return _attach(optimizer, repair=replay)
+    return _attach(optimizer, replay)
 
 
 @_hook
@@ -592,26 +584,15 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     """
     _check_norm(norm)
     matrices = _named(optimizer, names)
-    copies: list[_Before] = []
 
-    def save(_optimizer: Optimizer, _parameters: list[Tensor]) -> None:
-        copies[:] = [_Before(matrix, matrix.detach().clone()) for matrix in matrices]
-
-    def lengthen(_optimizer: Optimizer) -> None:
-        for matrix, value, _ in copies:
+    def lengthen(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
+        values = [matrix.detach().clone() for matrix in matrices]
+        yield
+        for matrix, value in zip(matrices, values, strict=True):
             factor = _length(value) / norm
             matrix.copy_(value + factor * (matrix - value))
-        copies.clear()
 
-    return _attach(optimizer, change=save, repair=lengthen)
-
-
-class _Before(NamedTuple):
-    """A parameter, a copy of its value before a step, and its gradient there."""
-
-    parameter: Tensor
-    value: Tensor
-    grad: Any = None  # where nobody reads it
+    return _attach(optimizer, lengthen)
 
 
 def _with_gradient(matrices: list[Tensor]) -> list[Tensor]:
@@ -656,17 +637,17 @@ def descend_from(
     al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is the gradient as the
     hooks that were added before leave it; there is no weight decay. Hooks that change
     weights after the step are to be added after this one, which undoes those added
-    before. With a ``loss``, ``step`` needs a closure
-    that returns the loss, (), or (members,) of a stack, else it raises TypeError.
+    before. With a ``loss``, ``step`` needs a closure that returns the loss, (), or
+    (members,) of a stack, else it raises TypeError.
+
     ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
     ``descends`` (0 or 1) and the ``step``, the number of steps made, so that a
     checkpoint saves them.
     """
     first = optimizer.param_groups[0]["params"][0]
-    copies: list[_Before] = []
 
-    def save(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        """Decide which members descend, and copy the weights before the step."""
+    def descend(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
+        """Decide which members descend, and replace their step by one of descent."""
         state = _state(optimizer, first)
         if "descend_from" not in state:
             shape = first.shape[:1] if _is_stacked(optimizer) else ()
@@ -677,7 +658,7 @@ def descend_from(
         remembered = state["descend_from"]
         descends, step_count = remembered["descends"], remembered["step"]
         begins = (step_count >= after).to(descends.device)
-        last_loss = _step_hooks(optimizer).loss
+        last_loss = optimizer.step_hooks.loss
         if last_loss is not None:
             is_low = torch.as_tensor(last_loss, device=descends.device) <= loss
             begins = begins & is_low
@@ -689,17 +670,12 @@ def descend_from(
         # a member that descends goes on doing so
         descends.copy_(torch.maximum(descends, begins.to(descends.dtype)))
         step_count.add_(1)
-        values = [p.detach().clone() for p in parameters]
-        triples = zip(parameters, values, gradients(parameters), strict=True)
-        copies[:] = [_Before(*triple) for triple in triples]
-
-    def replace(optimizer: Optimizer) -> None:
-        """Replace the step of the members that descend by one of descent."""
-        descends = optimizer.state[first]["descend_from"]["descends"]
-        for parameter, value, grad in copies:
+        values = [parameter.detach().clone() for parameter in parameters]
+        grads = gradients(parameters)
+        yield
+        for parameter, value, grad in zip(parameters, values, grads, strict=True):
             ones = (1,) * (value.dim() - descends.dim())
             is_replaced = descends.reshape(descends.shape + ones) > 0
             parameter.copy_(torch.where(is_replaced, value - lr * grad, parameter))
-        copies.clear()
 
-    return _attach(optimizer, change=save, repair=replace)
+    return _attach(optimizer, descend)
