@@ -73,6 +73,10 @@ class StableMaxLoss(nn.Module):
         """
         rows = logits.movedim(1, -1) if logits.dim() > 1 else logits
         self._check(logits, labels, rows)
+        device = logits.device.type
+        if self.dtype == float64 and device in NO_FLOAT64:
+            warnings.warn(f"{device} has no float64: float32 is used", stacklevel=3)
+            self.dtype = float32
         labels = labels.long()
         is_ignored = labels == self.ignore_index
         labels = labels.masked_fill(is_ignored, 0)
@@ -88,10 +92,10 @@ class StableMaxLoss(nn.Module):
         weighted = label_weights * loss
         if self.label_smoothing:
             scores = self.scores(rows)
-            # the loss of each class as the target, from the lead of the label over it
+            # (*rows, classes), each class's loss as the target, from the label's lead
             leads = losses.pick(scores, labels).unsqueeze(-1) - scores
-            of_classes = weights * (loss.unsqueeze(-1) + leads)
-            spread = of_classes.mean(dim=-1)
+            loss_by_class = weights * (loss.unsqueeze(-1) + leads)
+            spread = loss_by_class.mean(dim=-1)
             weighted = torch.lerp(weighted, spread, self.label_smoothing)
         weighted = weighted.masked_fill(is_ignored, 0)
         if self.reduction != "mean":
@@ -102,7 +106,7 @@ class StableMaxLoss(nn.Module):
         return (weighted.sum(dtype=wide) / total).to(self.dtype)
 
     def _check(self, logits: Tensor, labels: Tensor, rows: Tensor) -> None:
-        """Raise ValueError for wrong tensors, and choose a dtype that the device has.
+        """Raise ValueError for logits or labels that this loss does not take.
 
         ``rows`` are the logits with the classes in the last dimension.
         """
@@ -118,10 +122,6 @@ class StableMaxLoss(nn.Module):
             )
         if self.weight is not None and len(self.weight) != rows.shape[-1]:
             raise ValueError(f"{len(self.weight)} weights do not fit {shapes}")
-        if self.dtype == float64 and logits.device.type in NO_FLOAT64:
-            device = logits.device.type
-            warnings.warn(f"{device} has no float64: float32 is used", stacklevel=4)
-            self.dtype = float32
 
 
 class CollapseFreeLoss(StableMaxLoss):
@@ -136,16 +136,17 @@ class CollapseFreeLoss(StableMaxLoss):
 
 
 class Pull:
-    """A penalty of the outputs of modules in their last forward pass.
+    """A penalty on the norms of the outputs of modules in their last forward pass.
 
     ``pull()``, to be added to each loss, is strength * sum over modules of the mean
-    over rows of (||h|| - target)^2 / width, where h (rows, width) is a module's output.
-    A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial penalty.
+    over rows of (||h|| - target)^2 / width, where h (*rows, width) is an output of a
+    module. A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial
+    penalty.
 
-    A pass counts once: ``pull()`` forgets it, and a module that was called twice since
-    is charged for both calls. Passes under ``torch.no_grad`` do not count, and there
-    ``pull()`` is 0. Copies of the modules, such as a moving average, are not charged,
-    and a copy of the Pull hears no module. Raises ValueError without modules, and for a
+    Every output since the last ``pull()`` counts, also two of one module, and each
+    counts once. Outputs under ``torch.no_grad`` do not count, and there ``pull()`` is
+    0. Outputs of copies of the modules, such as a moving average, do not count, and a
+    copy of the Pull collects none. Raises ValueError without modules, and for a
     negative strength.
     """
 
@@ -155,10 +156,10 @@ class Pull:
         self.strength, self.target = strength, target
         self.outputs: list[Tensor] = []
         for module in modules:
-            module.register_forward_hook(_Ear(self.outputs))
+            module.register_forward_hook(_Collector(self.outputs))
 
     def __call__(self) -> Tensor:
-        """Return the penalty, (); raises RuntimeError if no pass is to be charged."""
+        """Return the penalty, (); raises RuntimeError if there is no output."""
         if not torch.is_grad_enabled():
             return torch.zeros(())
         if not self.outputs:
@@ -178,10 +179,10 @@ class Pull:
         return self.__dict__ | {"outputs": []}
 
 
-class _Ear:
+class _Collector:
     """A forward hook that puts outputs which need a gradient into a list.
 
-    It is copied and saved together with its module, and hears nothing then.
+    A copy, which is made with a copy of the module, has no list and collects nothing.
     """
 
     def __init__(self, outputs: list[Tensor] | None = None):
@@ -200,4 +201,4 @@ class _Ear:
             self.outputs.append(output)
 
     def __reduce__(self) -> tuple[type, tuple]:
-        return _Ear, ()
+        return _Collector, ()

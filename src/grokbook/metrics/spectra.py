@@ -87,8 +87,8 @@ def effective_rank(values: Tensor) -> Tensor:
     """
     sizes = values.double().abs()
     total = sizes.sum()
-    shares = sizes / torch.where(total == 0, 1.0, total)
-    return torch.where(total == 0, 0.0, torch.special.entr(shares).sum().exp())
+    entropy = torch.special.entr(ratio(sizes, total)).sum()
+    return torch.where(total == 0, 0.0, entropy.exp())
 
 
 def stable_rank(values: Tensor) -> Tensor:

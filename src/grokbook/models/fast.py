@@ -25,7 +25,7 @@ _HAS_AVX2 = torch.backends.cpu.get_cpu_capability() == "AVX2"
 _WIDE_INPUTS = 512 if _HAS_AVX2 else math.inf
 
 
-def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def _onednn_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x W^T + b by oneDNN, as `_OneDNNLinear` does, without a gradient."""
     # an internal operator of PyTorch, which its wheels contain
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
@@ -39,7 +39,7 @@ class _OneDNNLinear(torch.autograd.Function):
 
     @staticmethod
     def forward(x, weight, bias):
-        return _by_onednn(x, weight, bias)
+        return _onednn_product(x, weight, bias)
 
     @staticmethod
     def setup_context(ctx, inputs, _output):
@@ -51,7 +51,7 @@ class _OneDNNLinear(torch.autograd.Function):
         # dx = g W, dW = g^T x and db = the sum of g over rows, of g (..., out)
         x, weight = ctx.saved_tensors
         need_x, need_weight, need_bias = ctx.needs_input_grad
-        product = _OneDNNLinear.apply if torch.is_grad_enabled() else _by_onednn
+        product = _OneDNNLinear.apply if torch.is_grad_enabled() else _onednn_product
         grad_rows = grad.reshape(-1, grad.shape[-1])
         grad_x = product(grad, weight.T, None) if need_x else None
         grad_weight = None
@@ -280,16 +280,16 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
     vocabulary = queries.shape[1]
     query_tokens, key_tokens = tokens.unbind(1)[-len(queries) :], tokens.unbind(1)
 
-    def looked_up(q: int, k: int) -> Tensor:
+    def score_from_table(q: int, k: int) -> Tensor:
         # (query tokens, key tokens, heads)
         pair_scores = torch.einsum("ahd,bhd->abh", queries[q], keys[k])
         pair_index = query_tokens[q] * vocabulary + key_tokens[k]
         return gather(pair_scores.flatten(0, 1), pair_index)
 
     if not losses.on_gpu(queries):
-        return looked_up
+        return score_from_table
 
-    def of_samples(tables: Tensor, columns: Any) -> list[Tensor]:
+    def rows_of_samples(tables: Tensor, columns: Any) -> list[Tensor]:
         """Return for each position the rows (batch, heads, head width) of its table.
 
         ``columns`` has for each position the tokens (batch,) of the samples.
@@ -298,6 +298,6 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
         rows = [gather(table.flatten(1), column) for table, column in pairs]
         return [row.unflatten(-1, tables.shape[2:]) for row in rows]
 
-    own_queries = of_samples(queries, query_tokens)
-    own_keys = of_samples(keys, key_tokens)
+    own_queries = rows_of_samples(queries, query_tokens)
+    own_keys = rows_of_samples(keys, key_tokens)
     return lambda q, k: (own_queries[q] * own_keys[k]).sum(-1)

@@ -33,10 +33,10 @@ WEIGHTS = {
     "softmax": lambda scores: scores.softmax(-1),
     "stablemax": lambda scores: stablemax(scores, dtype=scores.dtype),
 }
-# The name of the norm that serves each position in a block. Query, key and value share
+# The module with the norm of each position in a block. Query, key and value share
 # one in every paper here.
-PLACES = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
-PLACES |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
+NORM_AT = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
+NORM_AT |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
 SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")  # of dropout
 
 
@@ -50,7 +50,7 @@ class Layout:
     width: int = 128
     heads: int = 4
     hidden: tuple[int, ...] = (512,)  # widths of the hidden layers of a block's MLP
-    norms: tuple[str, ...] = ()  # norm positions in a block: keys of PLACES
+    norms: tuple[str, ...] = ()  # norm positions in a block: keys of NORM_AT
     norm: str = "layer"  # kind of all norms: "layer" or "rms"
     norm_eps: float = 1e-5
     affine: bool = True  # whether norms have weights
@@ -211,7 +211,7 @@ class Block(nn.Module):
         self.up = Linear(widths[0], widths[1], bias=bias) if layout.gated else None
         self.norms = nn.ModuleDict()
         for position in layout.norms:
-            module_name = choose("norm position", position, PLACES)
+            module_name = choose("norm position", position, NORM_AT)
             self.norms[module_name] = layout.new_norm(layout.width)
         self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")
@@ -224,12 +224,14 @@ class Block(nn.Module):
         self.places = (*before_mlp, *self.pre_taps, f"mlp_out.{k}", f"residual.{k}")
 
     def norm(self, position: str, x: Tensor) -> Tensor:
-        """Return x after the norm at a position of the block, a key of ``PLACES``.
+        """Return x after the norm at a position of the block, a key of ``NORM_AT``.
 
         x is (batch, positions, width). If the block has no norm there, it is returned
         as it is.
         """
-        return self.norms[PLACES[position]](x) if position in self.norm_positions else x
+        return (
+            self.norms[NORM_AT[position]](x) if position in self.norm_positions else x
+        )
 
     def forward(
         self, x: Tensor, first_position: int = 0, tap: Tap = untouched

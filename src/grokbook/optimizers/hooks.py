@@ -265,7 +265,7 @@ def _without_hook_states(optimizer: Any, parameters: list[Tensor]) -> Iterator[N
             optimizer.state[parameter][name] = value
 
 
-def _state(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
+def _state_of(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
     """Return the state of a parameter, in which a hook keeps what it has to remember.
 
     Every parameter then has a state, possibly an empty one: torch's distributed
@@ -277,7 +277,7 @@ def _state(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
     return optimizer.state[parameter]
 
 
-def _wide(tensor: Tensor) -> torch.dtype:
+def _sum_dtype(tensor: Tensor) -> torch.dtype:
     """Return the dtype for sums over a tensor: its own, or float32 for half types."""
     return torch.promote_types(tensor.dtype, torch.float32)
 
@@ -294,7 +294,7 @@ def _by_member(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
     """
     is_stacked = _is_stacked(optimizer)
     return [
-        t.detach().reshape(t.shape[0] if is_stacked else 1, -1).to(_wide(t))
+        t.detach().reshape(t.shape[0] if is_stacked else 1, -1).to(_sum_dtype(t))
         for t in tensors
     ]
 
@@ -313,9 +313,9 @@ def _inner_products(
     return [sum(others, first)] * len(products)
 
 
-def _length(matrix: Tensor) -> Tensor:
+def _frobenius_norm(matrix: Tensor) -> Tensor:
     """Return the Frobenius norm of a matrix, (1, 1), in a stack (members, 1, 1)."""
-    return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_wide(matrix))
+    return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_sum_dtype(matrix))
 
 
 def _norms(tensors: list[Tensor], joint: bool) -> list[Tensor]:
@@ -427,7 +427,7 @@ def clip(optimizer: Opt, *, norm: float) -> Opt:
         """Scale the gradients, if their joint norm is above ``norm``."""
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
         # a factor may be too small for float16
-        grads = [grad.to(_wide(grad)) for grad in gradients(parameters)]
+        grads = [grad.to(_sum_dtype(grad)) for grad in gradients(parameters)]
         scaled = torch._foreach_mul(grads, foreach_operand(factor, grads))
         for parameter, grad in zip(parameters, scaled, strict=True):
             parameter.grad = grad.to(parameter.dtype)
@@ -471,12 +471,12 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     (2026), section B.3. The moments of the optimizer are not centred. Raises
     UnknownName for a name that no matrix of the optimizer has.
     """
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
 
     def centre(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
         yield
         for matrix in _with_gradient(matrices):
-            matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_wide(matrix)))
+            matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_sum_dtype(matrix)))
 
     return _attach(optimizer, centre)
 
@@ -493,14 +493,14 @@ def hold_norm(
     no matrix of the optimizer has, and ValueError for a norm that is not above 0.
     """
     _check_norm(norm)
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
 
     def hold(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
         """Scale the matrices that have a gradient."""
         yield
         trained = _with_gradient(matrices)
         # (1, 1) each, in a stack (members, 1, 1)
-        lengths = [_length(matrix) for matrix in trained]
+        lengths = [_frobenius_norm(matrix) for matrix in trained]
         if total and lengths:
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
         for matrix, length in zip(trained, lengths, strict=True):
@@ -517,13 +517,13 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     errors are those of ``hold_norm``. Used in the chapter Remedies.
     """
     _check_norm(norm)
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
 
     def shorten_rows(_optimizer: Any, _parameters: list[Tensor]) -> Iterator[None]:
         yield
         for matrix in _with_gradient(matrices):
             # (..., rows, 1)
-            length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
+            length = matrix.norm(dim=-1, keepdim=True, dtype=_sum_dtype(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
     return _attach(optimizer, shorten_rows)
@@ -544,9 +544,9 @@ def replay_norm(
     it stays. ``state[matrix]["replay_norm"]`` counts the steps made, so that a
     checkpoint saves them. Used in remedies/elsewhere.
     """
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
     curves = [
-        torch.tensor(list(curve), dtype=_wide(matrix), device=matrix.device)
+        torch.tensor(list(curve), dtype=_sum_dtype(matrix), device=matrix.device)
         for matrix, curve in zip(matrices, norms, strict=True)
     ]
 
@@ -556,20 +556,18 @@ def replay_norm(
         for matrix, curve in zip(matrices, curves, strict=True):
             if not _with_gradient([matrix]):
                 continue
-            state = _state(optimizer, matrix)
+            state = _state_of(optimizer, matrix)
             if "replay_norm" not in state:
                 state["replay_norm"] = {"step": curve.new_zeros(())}
             step_count = state["replay_norm"]["step"].add_(1).to(curve.device)
-            # (1,), between two of the recorded norms, as below and above are
+            # (1,), a fractional index into the recorded norms
             position = (step_count / every).clamp(max=len(curve) - 1).reshape(1)
             below = position.floor()
-            above = (below + 1).clamp(max=len(curve) - 1)
             # index_select, as ``curve[below]`` would wait for the device
             start = curve.index_select(0, below.long())
-            end = curve.index_select(0, above.long())
-            length = _length(matrix)
+            end = curve.index_select(0, position.ceil().long())
             recorded = torch.lerp(start, end, position - below)
-            matrix.mul_(recorded / length.clamp(min=TINY))
+            matrix.mul_(recorded / _frobenius_norm(matrix).clamp(min=TINY))
 
     return _attach(optimizer, replay)
 
@@ -583,13 +581,13 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     a step. The matrix's norm is taken before the step. Used in remedies/elsewhere.
     """
     _check_norm(norm)
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
 
     def lengthen(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
         values = [matrix.detach().clone() for matrix in matrices]
         yield
         for matrix, value in zip(matrices, values, strict=True):
-            factor = _length(value) / norm
+            factor = _frobenius_norm(value) / norm
             matrix.copy_(value + factor * (matrix - value))
 
     return _attach(optimizer, lengthen)
@@ -600,7 +598,7 @@ def _with_gradient(matrices: list[Tensor]) -> list[Tensor]:
     return [matrix for matrix in matrices if matrix.grad is not None]
 
 
-def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
+def _named_matrices(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     """Return the optimizer's parameters of some names, in their order.
 
     Raises UnknownName for a name that no matrix of the optimizer has, and if the
@@ -648,12 +646,12 @@ def descend_from(
 
     def descend(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
         """Decide which members descend, and replace their step by one of descent."""
-        state = _state(optimizer, first)
+        state = _state_of(optimizer, first)
         if "descend_from" not in state:
             shape = first.shape[:1] if _is_stacked(optimizer) else ()
             zeros = first.detach().new_zeros(shape)
             # torch loads what is called "step" without a cast to half precision
-            count = torch.zeros((), dtype=_wide(first), device=first.device)
+            count = torch.zeros((), dtype=_sum_dtype(first), device=first.device)
             state["descend_from"] = {"descends": zeros, "step": count}
         remembered = state["descend_from"]
         descends, step_count = remembered["descends"], remembered["step"]
