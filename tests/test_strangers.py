@@ -146,9 +146,10 @@ def test_parameters_that_are_added_later_are_hooked_too(hook):
 def test_schedulers_scalers_and_closures(hook):
     """A scheduler may be made before the hook; a closure is called once."""
     halve, ends = (lambda step: 0.5**step), []
-    for form in ("plain", "scaled", "before", "closure"):
+    for form in ("plain", "scaled", "fused", "before", "closure"):
         net, _ = start(hook)
-        optimizer = torch.optim.AdamW(net.named_parameters(), lr=0.01)
+        how = {"lr": 0.01, "fused": form == "fused"}
+        optimizer = torch.optim.AdamW(net.named_parameters(), **how)
         if form == "before":
             scheduler = LambdaLR(optimizer, halve)
             attach(hook, optimizer)
@@ -164,7 +165,7 @@ def test_schedulers_scalers_and_closures(hook):
         for step in range(5):
             if form == "closure":
                 assert optimizer.step(closure) > 0
-            elif form == "scaled":
+            elif form in ("scaled", "fused"):
                 slopes(net, step, scaler.scale)
                 scaler.step(optimizer)
                 scaler.update()
@@ -176,6 +177,21 @@ def test_schedulers_scalers_and_closures(hook):
         ends.append(weights(net))
     for end in ends[1:]:
         torch.testing.assert_close(end, ends[0], rtol=1e-5, atol=1e-6)
+
+
+@every_hook
+def test_a_step_that_raises_gives_gradients_and_rates_back(hook):
+    def run_out(*_):
+        raise torch.OutOfMemoryError
+
+    net, optimizer = start(hook)
+    slopes(net, 0)
+    raw = [p.grad for p in net.parameters()]
+    optimizer.register_step_pre_hook(run_out)
+    with pytest.raises(torch.OutOfMemoryError):
+        optimizer.step()
+    assert all(p.grad is grad for p, grad in zip(net.parameters(), raw, strict=True))
+    assert optimizer.param_groups[0]["lr"] == 0.01
 
 
 @every_hook
