@@ -27,7 +27,8 @@ class StableMaxLoss(nn.Module):
     construction.
     """
 
-    function: Callable[..., Tensor] = staticmethod(losses.stablemax_cross_entropy)
+    # of logits (*rows, classes) and labels (*rows)
+    loss_function: Callable[..., Tensor] = staticmethod(losses.stablemax_cross_entropy)
     # logits to log-probabilities, but for a constant that is added to a row
     scores: Callable[[Tensor], Tensor] = staticmethod(
         lambda logits: losses.stablemax_transform(logits).log()
@@ -86,7 +87,7 @@ class StableMaxLoss(nn.Module):
         if self.weight is not None:
             weights = weights * self.weight.to(rows)
         label_weights = losses.pick(weights, labels)  # (*rows), as the loss is
-        loss = self.function(rows, labels, dtype=self.dtype, reduction="none")
+        loss = self.loss_function(rows, labels, dtype=self.dtype, reduction="none")
         # as torch's: a difference of two infinities is not a loss
         loss = loss.masked_fill((rows == torch.inf).any(dim=-1), torch.nan)
         weighted = label_weights * loss
@@ -130,7 +131,7 @@ class CollapseFreeLoss(StableMaxLoss):
     It is computed in float32 by default, as `losses.exact_cross_entropy` does.
     """
 
-    function = staticmethod(losses.exact_cross_entropy)
+    loss_function = staticmethod(losses.exact_cross_entropy)
     scores = staticmethod(lambda logits: logits)
     default_dtype = float32
 

@@ -160,7 +160,7 @@ def gaps(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 class _StableMax(torch.autograd.Function):
-    """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for no number.
+    """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for NaN alone.
 
     s is one quotient, (max(x, 0) + 1) / (1 - min(x, 0)), which equals both branches bit
     for bit. Below 0 the derivative is s^2 = 1 / (1 - x)^2. With autograd's derivative

@@ -125,9 +125,11 @@ def _inverses(p: int) -> Tensor:
 
     Raises BookError if p is not prime.
     """
-    if any(p % number == 0 for number in range(2, p)):
-        raise BookError(f"divide takes a prime p, not {p}")
-    return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])  # pow of Python
+    try:
+        inverses = [pow(b, -1, p) for b in range(1, p)]  # pow of Python
+    except ValueError:  # a divisor of p has no inverse
+        raise BookError(f"divide takes a prime p, not {p}") from None
+    return torch.tensor([0, *inverses])
 
 
 def sparse_parity(

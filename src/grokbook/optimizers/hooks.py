@@ -67,11 +67,11 @@ def _hook(function: AddHook) -> AddHook:
             )
         options = {name: _plain(value) for name, value in options.items()}
         bound = inspect.signature(function).bind(optimizer, **options)
-        function(optimizer, **options)
+        with_hook = function(optimizer, **options)
         bound.apply_defaults()
         _, *all_options = bound.arguments.items()  # the first is the optimizer
-        optimizer.step_hooks.added.append([function.__name__, dict(all_options)])
-        return optimizer
+        with_hook.step_hooks.added.append([function.__name__, dict(all_options)])
+        return with_hook
 
     return add  # type: ignore[return-value]
 
