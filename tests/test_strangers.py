@@ -11,7 +11,7 @@ from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.optim.lr_scheduler import LambdaLR
 
-from grokbook import optimizers
+from grokbook import losses, optimizers
 
 HEAD = {"names": ["0.weight"]}
 HOOKS = {
@@ -301,7 +301,7 @@ def test_what_a_hook_cannot_do_without_is_said():
 def test_norms_where_there_is_no_float64(monkeypatch):
     from test_anywhere import WithoutFloat64
 
-    monkeypatch.setattr(optimizers.hooks, "NO_FLOAT64", ("cpu",))
+    monkeypatch.setattr(losses, "NO_FLOAT64", ("cpu",))
     for hook in HOOKS:
         net, optimizer = start(hook)
         slopes(net, 0)

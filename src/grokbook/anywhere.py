@@ -11,8 +11,6 @@ from torch import Tensor, float32, float64, nn
 from claimbook.errors import choose
 from grokbook import losses
 
-NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
-
 
 class StableMaxLoss(nn.Module):
     """StableMax cross-entropy in the place of ``nn.CrossEntropyLoss``.
@@ -74,8 +72,8 @@ class StableMaxLoss(nn.Module):
         """
         rows = logits.movedim(1, -1) if logits.dim() > 1 else logits
         self._check(logits, labels, rows)
-        device = logits.device.type
-        if self.dtype == float64 and device in NO_FLOAT64:
+        if self.dtype == float64 and losses.widest_dtype(logits) == float32:
+            device = logits.device.type
             warnings.warn(f"{device} has no float64: float32 is used", stacklevel=3)
             self.dtype = float32
         labels = labels.long()

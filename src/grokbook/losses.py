@@ -30,10 +30,16 @@ from torch.autograd import forward_ad
 from claimbook.errors import choose
 
 Dtype = torch.dtype
+NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 REDUCTIONS: dict[str, Any] = {"mean": torch.mean, "sum": torch.sum, "none": torch.clone}
 # Odds of the wrong classes below which a simulated collapse loses the gradient of the
 # correct logit: a float32 has 24 bits.
 COLLAPSE_ODDS = 2.0**-24
+
+
+def widest_dtype(x: Tensor) -> Dtype:
+    """Return float64, or float32 for a tensor on a device that has no float64."""
+    return float32 if x.device.type in NO_FLOAT64 else float64
 
 
 def on_gpu(x: Tensor) -> bool:

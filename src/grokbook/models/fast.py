@@ -149,7 +149,8 @@ class _GatherSum(_Gather):
     """``gather_sum`` for one network on a CPU, in one pass over the sums.
 
     It is four times as fast as the sum of gathers, and equal to it bit for bit where no
-    row of the table stands in two columns of the index.
+    row of the table stands in two columns of the index. The backward pass reads what
+    ``_Gather`` saves for its own.
     """
 
     generate_vmap_rule = False
@@ -225,9 +226,9 @@ def _takes_tables(layout: Any) -> bool:
     is_plain = layout.attention == "softmax" and not is_special
     # Dropout of the embedding differs between samples, which share the table. A block
     # with several queries has to draw its dropout of attention for all of them at once.
-    is_masked = layout.depth > 1 or "embedding" in layout.dropout_at
+    has_own_masks = layout.depth > 1 or "embedding" in layout.dropout_at
     is_small = layout.vocabulary <= _TABLE_TOKENS
-    return is_plain and is_small and not (layout.dropout and is_masked)
+    return is_plain and is_small and not (layout.dropout and has_own_masks)
 
 
 def _block_on_table(

@@ -40,11 +40,11 @@ from torch.linalg import vector_norm
 from torch.optim import Optimizer
 
 from claimbook.errors import UnknownName, choose, refuse_text
+from grokbook.losses import widest_dtype
 from grokbook.optimizers.rules import foreach_operand, gradients
 
 # Guards divisions by norms; in ``orthogonal`` as in the code of Prieto et al. (2025).
 TINY = 1e-30
-NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 Opt = TypeVar("Opt", bound=Optimizer)
 Hook = Callable[[Any, list[Tensor]], Iterator[None]]
 AddHook = TypeVar("AddHook", bound=Callable[..., Any])
@@ -336,8 +336,7 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
     It is in float32 on a device that has no float64.
     """
     grads = _by_member(optimizer, gradients(parameters))
-    has_float64 = grads[0].device.type not in NO_FLOAT64
-    dtype = torch.float64 if has_float64 else torch.float32
+    dtype = widest_dtype(grads[0])
     norms = [vector_norm(grad, dim=1, dtype=dtype) for grad in grads]
     norm = vector_norm(torch.stack(norms), dim=0)  # (members,)
     return norm if _is_stacked(optimizer) else norm[0]

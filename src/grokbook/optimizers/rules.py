@@ -134,6 +134,7 @@ class Stack(Optimizer):
         super().__init__(params, self.numbers | hyperparameters | {"stacked": stacked})
         for group in self.param_groups:
             rate = torch.as_tensor(group["lr"], dtype=torch.float64)
+            # a copy, since a schedule fills it in place
             group["lr"] = rate.to(group["params"][0].device, copy=True)
             self._start(group)
 
