@@ -35,8 +35,13 @@ WEIGHTS = {
 }
 # The module with the norm of each position in a block. Query, key and value share
 # one in every paper here.
-NORM_AT = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
-NORM_AT |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
+NORM_AT = {
+    "query_key": "attention",
+    "value": "attention",
+    "mlp": "mlp",
+    "post_attention": "post_attention",
+    "post_mlp": "post_mlp",
+}
 SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")  # of dropout
 
 
@@ -417,12 +422,22 @@ def _start_xavier(model: Transformer) -> None:
         block.attention.output.weight.normal_(std=std)
 
 
-STARTS = (_start_normal, _start_torch, _start_lecun, _start_gpt2, _start_xavier)
-INITIALISATIONS = {start.__name__.removeprefix("_start_"): start for start in STARTS}
+INITIALISATIONS = {
+    "normal": _start_normal,
+    "torch": _start_torch,
+    "lecun": _start_lecun,
+    "gpt2": _start_gpt2,
+    "xavier": _start_xavier,
+}
 # Options of both language models, `gpt2` and `decoder`: norms before attention, the MLP
 # and the unembedding, and logits of the next token at every position.
-LANGUAGE: dict[str, Any] = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
-LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
+LANGUAGE: dict[str, Any] = {
+    "norms": ("query_key", "value", "mlp"),
+    "final_norm": True,
+    "causal": True,
+    "joint": True,
+    "read": "all",
+}
 
 
 def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
@@ -434,9 +449,17 @@ def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
     fixed. Without any it is GPT-2 small, with 124 million weights. Raises TypeError for
     an option that is fixed or unknown.
     """
-    settings = LANGUAGE | {"positions": 1024, "depth": 12, "width": 768, "heads": 12}
-    settings |= {"bias": True, "tied": True, "dropout": 0.1, "activation": "gelu_tanh"}
-    settings |= options
+    defaults = {
+        "positions": 1024,
+        "depth": 12,
+        "width": 768,
+        "heads": 12,
+        "bias": True,
+        "tied": True,
+        "dropout": 0.1,
+        "activation": "gelu_tanh",
+    }
+    settings = LANGUAGE | defaults | options
     return Transformer(
         vocabulary,
         vocabulary=vocabulary,
@@ -463,10 +486,19 @@ def decoder(
     for name in sizes:
         choose("size of a decoder", name, ("depth", "width", "heads"))
     settings = LANGUAGE | {"depth": 15, "width": 640} | sizes
-    settings |= {"norm_bias": False, "query_key_norm": True, "learned_positions": False}
-    settings |= {"rotary": 0.5, "activation": "silu", "gated": True}
-    settings |= {"hidden": (hidden,), "initialisation": "xavier"}
-    return Transformer(vocabulary, vocabulary=vocabulary, **settings)
+    return Transformer(
+        vocabulary,
+        vocabulary=vocabulary,
+        **settings,
+        hidden=(hidden,),
+        norm_bias=False,
+        query_key_norm=True,
+        learned_positions=False,
+        rotary=0.5,
+        activation="silu",
+        gated=True,
+        initialisation="xavier",
+    )
 
 
 def without_norms(model: Transformer) -> Transformer:
