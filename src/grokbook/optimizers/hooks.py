@@ -51,9 +51,10 @@ AddHook = TypeVar("AddHook", bound=Callable[..., Any])
 
 
 def _hook(function: AddHook) -> AddHook:
-    """Make a function that adds a hook note the hook's name and options as well.
+    """Return a function that adds a hook, and notes the hook's name and options.
 
-    The function then raises TypeError for whatever is not an optimizer.
+    It raises TypeError for whatever is not an optimizer. The notes are what ``repr``,
+    copies and pickles of the optimizer read.
     """
 
     @wraps(function)
@@ -85,7 +86,7 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value]
 
 
-def _calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
+def _as_calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
     """Return hooks as they are called: "clip(norm=0.5), grokfast(alpha=0.98, ...)".
 
     ``added`` has the name and the options of each hook.
@@ -108,7 +109,7 @@ class _WithHooks(Optimizer):
     step_hooks: Any
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()} with {_calls(self.step_hooks.added)}"
+        return f"{super().__repr__()} with {_as_calls(self.step_hooks.added)}"
 
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
         return _made_again, (
@@ -126,8 +127,8 @@ class _WithHooks(Optimizer):
         saved = state_dict.get("hooks", own)  # a plain optimizer's says nothing
         if saved != own:
             warnings.warn(
-                f"the state was saved with {_calls(saved)}, and this optimizer goes on "
-                f"with {_calls(own)}",
+                f"the state was saved with {_as_calls(saved)}, and this optimizer "
+                f"goes on with {_as_calls(own)}",
                 stacklevel=2,
             )
         super().load_state_dict(state_dict)
