@@ -167,12 +167,12 @@ def test_the_order_of_a_weights_gradient_changes_no_bit(monkeypatch):
     rows, inputs, outputs = 90, 600, 30
     torch.manual_seed(0)
     x, weight = torch.randn(rows, inputs), torch.randn(outputs, inputs)
-    grad, found = torch.randn(rows, outputs), []
+    slope, found = torch.randn(rows, outputs), []
     weight.requires_grad_()
     for width in (math.inf, 512):
         monkeypatch.setattr(fast, "_WIDE_INPUTS", width)
         with switched(onednn=True):
-            found += torch.autograd.grad(fast.linear(x, weight), weight, grad)
+            found += torch.autograd.grad(fast.linear(x, weight), weight, slope)
     assert torch.equal(*found)
 
 
@@ -192,9 +192,9 @@ def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
         return vmap(grad(lambda p: loss_of(functional_call(model, p, (x,)))))(weights)
 
     plain, calls = gradients(), []
-    product = fast._onednn_product
+    multiply = fast._onednn_product
     monkeypatch.setattr(
-        fast, "_onednn_product", lambda *a: calls.append(a) or product(*a)
+        fast, "_onednn_product", lambda *a: calls.append(a) or multiply(*a)
     )
     with switched(onednn=True):
         close(gradients(), plain, 1e-6)
