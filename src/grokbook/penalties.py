@@ -4,6 +4,8 @@ Each takes a `claimbook.protocol.Forward` of one network and returns a 0-dim ten
 ``strength`` is a number or a 0-dim tensor. All work under ``torch.func.vmap``.
 """
 
+from functools import reduce
+
 import torch
 from torch import Tensor
 
@@ -31,8 +33,8 @@ def l2(forward: Forward, *, strength: Number) -> Tensor:
 
     Its gradient in a parameter w is strength * w.
     """
-    first, *rest = (p.square().sum() for p in forward.params.values())
-    return strength / 2 * sum(rest, first)
+    squares = (p.square().sum() for p in forward.params.values())
+    return strength / 2 * reduce(torch.add, squares)
 
 
 @reads_taps
@@ -60,8 +62,7 @@ def radius(
         radial_error(h, h.shape[-1] ** 0.5 if target is None else target)
         for h in _taps_at(forward, site)
     ]
-    first, *rest = terms
-    total = sum(rest, first)
+    total = reduce(torch.add, terms)
     return strength * (total / len(terms) if average else total)
 
 
@@ -117,5 +118,5 @@ def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Ten
     on. The taps are those of ``site``, as in ``radius``, which also says what is raised
     without one.
     """
-    first, *rest = (h.square().mean() for h in _taps_at(forward, site))
-    return strength * sum(rest, first)
+    terms = (h.square().mean() for h in _taps_at(forward, site))
+    return strength * reduce(torch.add, terms)

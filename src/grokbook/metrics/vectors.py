@@ -10,6 +10,7 @@ update norm); Tiwari et al. (2026), eq. 4.
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 import torch
 import torch.nn.functional as F
@@ -122,9 +123,8 @@ def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Te
 def _inner_product(left: list[Tensor], right: list[Tensor]) -> Tensor:
     """Return the inner product of two lists of tensors, each taken as one vector."""
     pairs = zip(left, right, strict=True)
-    # one product for each pair
-    first, *rest = (a.double().flatten() @ b.double().flatten() for a, b in pairs)
-    return sum(rest, first)
+    products = (a.double().flatten() @ b.double().flatten() for a, b in pairs)
+    return reduce(torch.add, products)
 
 
 def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:

@@ -6,6 +6,7 @@ in the order of summation too, so a record names those that it was made with.
 """
 
 import math
+from functools import reduce
 from typing import Any
 
 import torch
@@ -175,9 +176,8 @@ class _GatherSum(_Gather):
 
 def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
     """Return ``gather_sum`` term by term, for a stack, a GPU and any dtype."""
-    # each (n, width)
-    first_term, *others = (gather(table, column) for column in index.unbind(1))
-    return sum(others, first_term)
+    terms = (gather(table, column) for column in index.unbind(1))  # each (n, width)
+    return reduce(torch.add, terms)
 
 
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
@@ -260,8 +260,8 @@ def _block_on_table(
         weights = (torch.stack(scores) * attention.scale).softmax(0)
         # a causal query has no weights for the values of later positions
         pairs = zip(attention.dropout(weights), values, strict=False)
-        first_term, *others = (weight[..., None] * value for weight, value in pairs)
-        means.append(sum(others, first_term).flatten(-2))
+        terms = (weight[..., None] * value for weight, value in pairs)
+        means.append(reduce(torch.add, terms).flatten(-2))
     attended = attention.output(torch.stack(means, 1))
     residual = [
         gather(table[k], tokens[:, k]) for k in range(first_position, position_count)

@@ -30,7 +30,7 @@ import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, reduce, wraps
 from types import MethodType, SimpleNamespace
 from typing import Any, TypeVar
 
@@ -310,8 +310,7 @@ def _inner_products(
     products = [x.sum(dim=-1, keepdim=True) for x in torch._foreach_mul(left, right)]
     if not joint:
         return products
-    first, *others = products
-    return [sum(others, first)] * len(products)
+    return [reduce(torch.add, products)] * len(products)
 
 
 def _frobenius_norm(matrix: Tensor) -> Tensor:
