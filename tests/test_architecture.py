@@ -57,6 +57,7 @@ MAY_IMPORT = {
     "theory": {"losses"},
     "anywhere": {"losses"},
     "penalties": {"losses"},
+    "optimizers": {"losses"},
     "observables": {"metrics", "models", "observing"},
     "instability": {"evidence"},  # reads runs, as a page does
 }

@@ -192,9 +192,9 @@ def test_a_wrong_task_trains_nothing(tmp_path):
         ("dataset", "data fetch crop_flip text"),
         ("augment", "modular fetch text"),
         ("model", "recorder without_norms"),
-        ("loss", "stablemax gaps pick on_gpu"),
-        ("optimizer", "fitted gradients stack stackedadamw orthogonal spread"),
-        ("wrapper", "adamw spread gradients stack"),
+        ("loss", "stablemax gaps pick on_gpu widest_dtype"),
+        ("optimizer", "gradients stack stackedadamw orthogonal adam_divisors"),
+        ("wrapper", "adamw gradients stack adam_divisors"),
     ],
 )
 def test_only_what_can_be_used_is_offered(kind, useless):
