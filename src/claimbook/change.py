@@ -9,7 +9,7 @@ import ast
 import fnmatch
 import math
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -51,9 +51,7 @@ class Change:
     def altered(self, experiment: Experiment) -> list[str]:
         """Return the names of those arms whose training the change alters."""
         pairs = zip(experiment.arms, self.of(experiment).arms, strict=True)
-        return [
-            old.name for old, new in pairs if old.training_key() != new.training_key()
-        ]
+        return [old.name for old, new in pairs if old.training_key != new.training_key]
 
     def check(self, experiments: Sequence[Experiment]) -> None:
         """Raise BookError, before anything is trained, if the change cannot be made.
@@ -133,7 +131,7 @@ def _values(path: str, known: Mapping[str, list[Any]]) -> list[Any]:
     return values
 
 
-def read(settings: str, arms: Collection[str] = ()) -> Change:
+def read(settings: str, arms: Sequence[str] = ()) -> Change:
     """Return the change that a text describes, such as "optimizer.lr=0.02 epochs=900".
 
     Settings are separated by blanks, and quotes protect a blank in a value. A value is
@@ -142,7 +140,6 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
     or one twice.
     """
     values = {}
-    refuse_text("arms", arms)
     try:
         words = shlex.split(settings)
     except ValueError as error:
@@ -163,7 +160,7 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
             values[path] = text
     if not values:
         raise BookError("no setting is given: write one as in optimizer.lr=0.02")
-    return Change(values, tuple(arms))
+    return Change(values, arms)
 
 
 def settings_of(arm: Arm) -> dict[str, Any]:

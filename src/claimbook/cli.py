@@ -210,8 +210,8 @@ def _report_orphans() -> None:
     """
     from claimbook import names, observing
 
-    names.register_observables()
-    for stem, count in records.orphans(observing.stems()).items():
+    stems = observing.stems(names.observables())
+    for stem, count in records.orphans(stems).items():
         have = "1 member has" if count == 1 else f"{count} members have"
         errors.complain(
             f"column {stem}: {have} it and no observable of today makes it; it cannot "
@@ -354,7 +354,7 @@ def _merge(options: argparse.Namespace) -> int:
     """
     from claimbook import names, observing
 
-    names.register_observables()  # which `observing.stems` reads
+    names.observables()  # registers those that `observing.stems` reads
     scales = [scale for scale in SCALES if scale != "smoke" or options.out]
     merged = records.merge(
         options.folders,

@@ -144,6 +144,11 @@ def needing_extra() -> Iterator[None]:
         raise NotInstalled(f"{package} is not installed: {remedy}") from error
 
 
+def one_line(error: BaseException) -> str:
+    """Return the type and the message of an error in one line: "KeyError: 'a'"."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def complain(sentence: str) -> None:
     """Print on stderr, in one line, a sentence that says what is wrong."""
     print(f"grokbook: {sentence}", file=sys.stderr, flush=True)

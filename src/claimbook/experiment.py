@@ -25,8 +25,11 @@ NOT_TRAINED = {
     "keep",
     "keep_dtype",
     "keep_seeds",
+    "trace",
+    "eval_batch",
+    "through_nan",
+    "batch_statistics",
 }
-NOT_TRAINED |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
 MOST_EPOCHS = 10**9
 MOST_ROWS = 10**6  # that an arm may log
 # Fields of an arm that are whole numbers, with the least that each may be.
@@ -232,16 +235,13 @@ class Arm:
         """
         return cls(**{name: _from_plain(value) for name, value in plain.items()})
 
+    @cached_property
     def training_key(self) -> str:
-        """Return the digest of what is trained, which arms share if they train alike.
+        """The digest of what is trained, which arms share if they train alike.
 
         Fields in ``NOT_TRAINED`` do not change it, nor do other ways to write the same
         settings.
         """
-        return self._training_key
-
-    @cached_property
-    def _training_key(self) -> str:
         settings = self.as_plain().items()
         return canonical.key({k: v for k, v in settings if k not in NOT_TRAINED})
 

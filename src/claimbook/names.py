@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from claimbook import canonical, digest, observing, project
-from claimbook.errors import BookError, choose
+from claimbook.errors import BookError, choose, one_line
 from claimbook.experiment import Arm, Spec
 from claimbook.protocol import Data
 
@@ -176,9 +176,9 @@ def import_outside(module_name: str) -> ModuleType:
     except BookError:
         raise
     except (Exception, SystemExit) as error:  # a module may do anything
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise BookError(
-            f"the module {module_name!r} cannot be imported ({reason}): it has to be "
+            f"the module {module_name!r} cannot be imported ({one_line(error)}): it "
+            "has to be "
             "on PYTHONPATH or in the working directory, with all that it imports"
         ) from error
 
@@ -216,17 +216,13 @@ def check_pinned(arms: Iterable[Arm]) -> None:
                 )
 
 
-def register_observables() -> None:
-    """Register the book's observables, by the import of the module that has them.
+def observables() -> dict[str, observing.Observable]:
+    """Return all observables of the book, by name.
 
-    `observing.OBSERVABLES` is complete from then on.
+    They are registered in `observing.OBSERVABLES` by the import of their module, so
+    that this is complete from the first call on.
     """
     module_of("observable")
-
-
-def observables() -> dict[str, observing.Observable]:
-    """Return all observables of the book, by name."""
-    register_observables()
     return observing.OBSERVABLES
 
 

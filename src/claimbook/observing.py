@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
-from claimbook.errors import choose, refuse_text
+from claimbook.errors import choose
 
 Values = dict[str, Tensor]  # measurements by column
 NOTHING: Any = {}  # in a field of a snapshot that no observable reads
@@ -158,7 +158,6 @@ def observe(
     have the values, (members,) each. Raises UnknownName for a name that nobody
     registered.
     """
-    refuse_text("names", names)
     wanted = {choose("observable", name, OBSERVABLES) for name in names}
     # in the order in which they were registered
     chosen = [each for each in OBSERVABLES.values() if each in wanted]

@@ -27,7 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import project, records
-from claimbook.errors import BookError, NoRecord, RecordError, choose, refuse_text
+from claimbook.errors import (
+    BookError,
+    NoRecord,
+    RecordError,
+    choose,
+    one_line,
+    refuse_text,
+)
 from claimbook.experiment import (
     SCALES,
     Arm,
@@ -229,8 +236,7 @@ def registries() -> dict[str, Registry]:
                 frames = traceback.extract_tb(error.__traceback__)
                 lines = [f.lineno for f in frames if f.filename == str(path)]
                 place = f", line {lines[-1]}," if lines else ""
-                reason = " ".join(f"{type(error).__name__}: {error}".split())
-                message = f"{path}{place} cannot be run ({reason})"
+                message = f"{path}{place} cannot be run ({one_line(error)})"
                 raise BookError(message) from error
     if not by_folder:
         raise BookError(

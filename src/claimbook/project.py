@@ -304,10 +304,10 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Give the block a temporary path to write, which replaces ``path`` at its end.
 
     If the block raises, ``path`` stays as it was. Of several writers the last one wins.
-    The temporary path is "<path>.<process id>-<random digits>.part".
+    The temporary path is "<path>.<random digits>.part".
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         yield temporary
         with temporary.open("rb") as written:
@@ -321,29 +321,13 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove the temporary files of processes that were killed while they wrote a file.
+    """Remove the temporary files that killed processes left beside a file.
 
     ``path`` is the file that was to be written; `written_whole` says how its temporary
-    files are called. The temporary file of a process that is alive on this machine is
-    kept, up to ABANDONED seconds: after that the process id may be that of another
-    process.
+    files are called. Those younger than ABANDONED seconds are kept, since another
+    process may be writing them.
     """
     for temporary in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
-        suffix = temporary.name.removeprefix(f"{path.name}.")
-        process, _, _ = suffix.partition("-")
         with contextlib.suppress(FileNotFoundError):  # its writer has ended meanwhile
-            age = time.time() - temporary.stat().st_mtime
-            is_written = process.isdecimal() and _is_alive(int(process))
-            if age > ABANDONED or not is_written:
+            if time.time() - temporary.stat().st_mtime > ABANDONED:
                 temporary.unlink()
-
-
-def _is_alive(process: int) -> bool:
-    """Return whether a process with this id runs on this machine."""
-    try:
-        os.kill(process, 0)  # sends nothing
-    except PermissionError:  # it is of another user
-        return True
-    except (ProcessLookupError, OverflowError):
-        return False
-    return True

@@ -21,7 +21,7 @@ from claimbook import names, observing, protocol
 from claimbook.engine import build
 from claimbook.engine.build import Objective, Params, Phase
 from claimbook.engine.device import Captured
-from claimbook.errors import BookError, choose, refuse_text
+from claimbook.errors import BookError, choose
 from claimbook.experiment import Member
 from claimbook.names import options, resolve
 from claimbook.observing import Snapshot, SplitOutputs
@@ -82,8 +82,8 @@ class Learner:
         # which a schedule multiplies; the optimizer has a single group
         self.rate = copy.deepcopy(self.optimizer.param_groups[0]["lr"])
         self.step_count = 0
-        penalties = [resolve("penalty", spec) for spec in self.arm.penalties]
-        self.is_tapped = any(getattr(p, "reads_taps", False) for p in penalties)
+        penalties = self.phase().objective.penalties
+        self.is_tapped = any(hasattr(p.function, "reads_taps") for p in penalties)
         self.is_random = build.draws(self.arm, self.model)
         schedule = self.arm.schedule
         self.schedule = schedule and resolve("schedule", schedule)
@@ -210,7 +210,6 @@ class Learner:
         name that nobody registered.
         """
         registered = names.observables()
-        refuse_text("wanted", wanted)
         asked = {name: choose("observable", name, registered) for name in wanted}
         chosen = {  # the weights before a step are a dict that is not empty
             name
@@ -454,7 +453,7 @@ def objective_value(
     the loss once per entry.
     """
     loss = objective.loss
-    logits = forward.logits if scale == 1 else scaled(forward.logits, scale)
+    logits = scaled(forward.logits, scale)
     value = loss.function(logits, forward.labels, **loss.options)
     for penalty in objective.penalties:
         charge = penalty.function(forward, **penalty.options)
@@ -463,7 +462,7 @@ def objective_value(
                 f"a penalty returned the shape {tuple(charge.shape)}: let it return "
                 "one number, such as the mean"
             )
-        value = value + (charge if scale == 1 else scaled(charge, scale))
+        value = value + scaled(charge, scale)
     return value
 
 
@@ -482,11 +481,15 @@ def weighted(mean: Tensor, count: Tensor) -> Tensor:
 def scaled(x: Tensor, factor: float) -> Tensor:
     """Return a view of x whose gradient is multiplied by ``factor``, a power of two.
 
+    A factor of 1, as in a stack, gives x itself.
+
     This is loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has
     rounded its gradient: a power of two changes no bit, except of sums below the
     smallest normal number, 1.2e-38 in float32. The caller divides the gradients of the
     weights again. Only first derivatives are scaled so.
     """
+    if factor == 1:
+        return x
     view = x.view_as(x)
     if view.requires_grad:
         view.register_hook(lambda grad: grad * factor)

@@ -44,17 +44,12 @@ def train(
     Raises Diverged if a loss became NaN, at the end of the other members and with their
     results.
     """
-    rng_state = torch.random.get_rng_state()
-    try:
-        if device == "cuda":
-            devices.prepare_gpu()
-        with switched(onednn=devices.library(device) == "onednn"):
-            run = _Training(list(members), device, stacked, checkpoint)
-            if run.to_the_end(should_stop, report):
-                return run.results()
-            return None
-    finally:
-        torch.random.set_rng_state(rng_state)
+    if device == "cuda":
+        devices.prepare_gpu()
+    is_onednn = devices.library(device) == "onednn"
+    with torch.random.fork_rng(devices=[]), switched(onednn=is_onednn):
+        run = _Training(list(members), device, stacked, checkpoint)
+        return run.results() if run.to_the_end(should_stop, report) else None
 
 
 def identity(members: Sequence[Member], device: str = "cpu") -> dict[str, Any]:
@@ -91,9 +86,7 @@ class _Training:
     ):
         self.members = members
         self.arm, _ = members[0]  # all are of one kind
-        self.device = device
         self.checkpoint = checkpoint
-        self.stacked = stacked
         self.logged = {*self.arm.logged_epochs()}
         self.rare = self.arm.rare_epochs()
         self.identity = identity(members, device)  # the code may be edited later
@@ -217,7 +210,10 @@ class _Training:
     def weights(self) -> Params:
         """Return a copy of the weights on the CPU, (members, ...) in any case."""
         weights = self.learner.weights()
-        return {n: (w if self.stacked else w[None]).cpu() for n, w in weights.items()}
+        return {
+            n: (w if self.learner.stacked else w[None]).cpu()
+            for n, w in weights.items()
+        }
 
     def seconds(self) -> float:
         """Return the training time so far, that before a resumption included."""
@@ -236,7 +232,9 @@ class _Training:
         Raises Diverged, with the results of the others, if a loss became NaN.
         """
         member_count = len(self.members)
-        info = devices.describe(self.device) | {"members_together": member_count}
+        info = devices.describe(self.learner.device) | {
+            "members_together": member_count
+        }
         seconds_each = self.seconds() / member_count
         diverged = [i for i in range(member_count) if self.has_diverged(i)]
         outcomes = [

@@ -132,7 +132,7 @@ def file_contents(path: Path, result: Result) -> Files:
     meta |= {
         "arm": result.arm.as_plain(),
         "seed": result.seed,
-        "training_key": result.arm.training_key(),
+        "training_key": result.arm.training_key,
         "epochs": last_epoch,
         "seconds": round(result.seconds, 2),
         "epochs_per_second": round(last_epoch / max(result.seconds, 1e-9), 2),

@@ -51,14 +51,6 @@ class Record:
         return self.experiment.scale
 
     @property
-    def missing(self) -> list[tuple[str, int]]:
-        """The (arm name, seed) of each member that nobody has trained yet."""
-        pairs = [(arm.name, seed) for arm, seed in self.experiment.members()]
-        return [
-            (arm, seed) for arm, seed in pairs if f"{arm}|{seed}" not in self.members
-        ]
-
-    @property
     def seconds(self) -> float:
         """The training time of all recorded members, added up."""
         return sum(meta["seconds"] for meta in self.members.values())
@@ -472,7 +464,7 @@ def _possible_files(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, s
     else; it is then read in place of the shared one.
     """
     paper, _, page = experiment.name.partition("/")
-    stem = f"{paper}/{arm.training_key()}-{seed}"
+    stem = f"{paper}/{arm.training_key}-{seed}"
     return f"{stem}.{page}.parquet", f"{stem}.parquet"
 
 
