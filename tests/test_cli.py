@@ -146,7 +146,7 @@ def test_wrong_calls(grokbook, tmp_path):
         (["run", NAME, "--seeds", "7"], "unknown seed at laptop scale '7'"),
     ):
         sentence(grokbook(*words), 2, *parts)
-    assert cli._seconds("0") == 0
+    assert cli._budget_seconds("0") == 0
     for words, part in (
         (["merge"], "required: FOLDER"),
         ([], "name a command: list, run, merge, status"),

@@ -14,12 +14,13 @@ from tempfile import TemporaryDirectory
 
 from claimbook.errors import BookError
 
-# Seconds without a byte, or behind SLOWEST, that a server is waited for.
+# A download is given up after so many seconds without a byte, or when it is so many
+# seconds behind one of SLOWEST bytes a second.
 PATIENCE = 30.0
-SLOWEST = 10_000  # bytes per second
-BLOCK = 1 << 16  # bytes
-# Suffixes of data files, which nothing runs.
-DATA = {".csv", ".json", ".jsonl", ".parquet", ".safetensors", ".yaml", ".md"}
+SLOWEST = 10_000
+BLOCK = 1 << 16  # bytes that are read at a time
+# Suffixes of the files that are unpacked: data, which nothing runs.
+DATA_SUFFIXES = {".csv", ".json", ".jsonl", ".parquet", ".safetensors", ".yaml", ".md"}
 
 
 def site_folder(site: str) -> Path:
@@ -45,8 +46,8 @@ def site_folder(site: str) -> Path:
             with TemporaryDirectory(dir=folder.parent) as temporary:
                 file = Path(temporary) / "grokbook.zip"
                 _download(address, file, digest)
-                _unpack(file, Path(temporary) / "data")
-                # of several processes that do this at once any one may be the first
+                _unpack_data(file, Path(temporary) / "data")
+                # another process may have put its copy there meanwhile
                 if not folder.is_dir():
                     os.replace(Path(temporary) / "data", folder)
     except Exception as error:  # the network, the disk or the file: a dozen types
@@ -68,7 +69,7 @@ def _download(address: str, file: Path, digest: str) -> None:
         raise ValueError("it is not an address that begins with https://")
     begun = time.monotonic()
     size = 0
-    sha256 = hashlib.sha256()  # of what came so far
+    sha256 = hashlib.sha256()
     with urlopen(address, timeout=PATIENCE) as answer, file.open("wb") as opened:
         while block := answer.read1(BLOCK):
             opened.write(block)
@@ -80,9 +81,11 @@ def _download(address: str, file: Path, digest: str) -> None:
         raise ValueError(f"what came, {size:,} bytes, is not of the SHA-256 {digest}")
 
 
-def _unpack(file: Path, folder: Path) -> None:
+def _unpack_data(file: Path, folder: Path) -> None:
     """Unpack the data files of an archive into a folder; its code is left out."""
     with zipfile.ZipFile(file) as archive:
         names = archive.namelist()
-        data_names = [name for name in names if PurePosixPath(name).suffix in DATA]
+        data_names = [
+            name for name in names if PurePosixPath(name).suffix in DATA_SUFFIXES
+        ]
         archive.extractall(folder, data_names)

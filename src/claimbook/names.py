@@ -1,4 +1,4 @@
-"""What a name in an arm means: a public function or class, in small letters.
+"""The functions and classes that the names in an arm stand for, in small letters.
 
 "modules" of book/project.yaml says in which module the names of each kind ("loss",
 "model", ...) are looked up. "renamed" maps names that are recorded, but that the code
@@ -74,12 +74,12 @@ def resolve(kind: str, spec: Spec) -> Any:
         return _from_outside(kind, spec.name)
     module = module_of(kind)
     known = {}
-    for name, value in vars(module).items():
-        is_public = callable(value) and not name.startswith("_")
+    for attribute, value in vars(module).items():
+        is_public = callable(value) and not attribute.startswith("_")
         # what the module imports from other packages is not a candidate
         is_own = is_public and value.__module__.startswith(module.__name__)
         if is_own and _is_usable(kind, value):
-            known[name.lower()] = value
+            known[attribute.lower()] = value
     name = project.part("renamed").get(spec.name, spec.name)
     return choose(kind, name, known)
 
@@ -113,7 +113,8 @@ def dtype(name: str) -> torch.dtype:
 def _is_usable(kind: str, value: Any) -> bool:
     """Return whether the learner can use a function or class as one of a kind.
 
-    The module of a kind may have helpers too, which no arm can name.
+    The module of a kind may have helpers too, which no arm can name; annotations and
+    names of parameters tell them apart.
     """
     if inspect.isclass(value) and kind in ("model", "optimizer"):
         base = torch.nn.Module if kind == "model" else torch.optim.Optimizer
@@ -146,9 +147,10 @@ def _is_usable(kind: str, value: Any) -> bool:
 
 
 def _from_outside(kind: str, name: str) -> Any:
-    """Return the function or class that a name with a colon means.
+    """Return the function or class of a name such as "my_module:my_loss@1a2b3c…".
 
-    Raises BookError if the name has a digest and the module's code another one.
+    Raises UnknownName if the module has none that is called so, and BookError if it
+    cannot be imported or if its code has another digest than the name.
     """
     address, _, pinned = name.partition("@")
     module_name, _, attribute = address.partition(":")

@@ -1,4 +1,8 @@
-"""Checkpoints: a line of JSON (format, identity, SHA-256 of the rest), then torch's."""
+"""Checkpoints: files with the state of a training, from which it can be resumed.
+
+A file is a line of JSON, with the keys "format", "identity" and "sha256" (of the rest),
+followed by what `torch.save` wrote.
+"""
 
 import hashlib
 import io
@@ -16,6 +20,7 @@ from claimbook.project import written_whole
 
 FORMAT = 4
 # What a warning says of a checkpoint whose identity differs under a key, in this order.
+# The keys are those of `loop.identity`.
 DIFFERENCES = {
     "members": "is of another arm or seed",
     "source": "was begun by other code (source {saved:.12}…, now {current:.12}…)",
@@ -28,8 +33,9 @@ State = dict[str, Any]
 def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
     """Write a checkpoint, whole or not at all.
 
-    ``identity`` is what `read` asks of it, and ``content`` the state. Raises
-    TrainingError if the file cannot be written.
+    ``identity`` is JSON, by which `read` knows it, and ``content`` the state, tensors
+    and numbers in dicts and lists. Raises TrainingError if the file cannot be written,
+    as on a full disk.
     """
     packed = io.BytesIO()
     torch.save(content, packed)
@@ -47,9 +53,9 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
 def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State | None:
     """Return the state of a checkpoint, or None if there is none that fits.
 
-    ``identity`` is what the checkpoint must say of itself; its tensors come to
-    ``device``. A checkpoint that is damaged or of another identity is moved aside, so
-    that it is neither resumed nor lost, and a warning says why.
+    It fits if it is of this ``identity``; its tensors come to ``device``. A checkpoint
+    that is damaged or of another identity is renamed to "<name>.aside", so that it is
+    neither resumed nor lost, and a warning says why.
     """
     if not path.exists():
         return None
@@ -60,7 +66,7 @@ def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State 
             return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
     except torch.OutOfMemoryError:
         raise
-    except Exception:  # the content may be anything, and so may the error
+    except Exception:  # of JSON, torch or pickle, as the content may be anything
         reason = "is damaged"
     # the first free name of name.aside, name.aside1, name.aside2, …
     asides = (path.with_name(f"{path.name}.aside{n or ''}") for n in itertools.count())
