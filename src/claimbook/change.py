@@ -129,8 +129,7 @@ def _known_values(path: str, values_by_path: Mapping[str, list[Any]]) -> list[An
     longer_paths = [known for known in values_by_path if known.endswith(f".{path}")]
     if longer_paths and path not in values_by_path:
         raise BookError(f"unknown setting {path!r}: use {' or '.join(longer_paths)}")
-    values: list[Any] = choose("setting", path, values_by_path)
-    return values
+    return choose("setting", path, values_by_path)
 
 
 def read(settings: str, arms: Sequence[str] = ()) -> Change:

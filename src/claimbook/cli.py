@@ -68,12 +68,15 @@ def _parser() -> argparse.ArgumentParser:
     scales = ", ".join(SCALES)
 
     # ``option`` adds an option to the command that was named last
-    summary = "what is recorded, on what, and how long all of it takes"
-    option = commands.add_parser(
-        "list", parents=[with_names], help=summary
-    ).add_argument
-    option("--scale", help=f"{scales} (default: all)")
-    option("--json", action="store_true", help="a JSON object per line")
+    summary_by_command = {
+        "list": "what is recorded, on what, and how long all of it takes",
+        "status": "as list, all files read: is any damaged, stale or without code?",
+    }
+    for command, summary in summary_by_command.items():
+        parsed = commands.add_parser(command, parents=[with_names], help=summary)
+        option = parsed.add_argument
+        option("--scale", help=f"{scales} (default: all)")
+        option("--json", action="store_true", help="a JSON object per line")
 
     summary = "train what is missing, fewest seeds first"
     option = commands.add_parser("run", parents=[with_names], help=summary).add_argument
@@ -97,12 +100,6 @@ def _parser() -> argparse.ArgumentParser:
     option("--uncommitted", action="store_true", help="also of code in no commit")
     option("--dry-run", action="store_true", help="only say what")
     option("--out", type=given_path, help="another folder to merge into")
-
-    summary = "as list, but all is read: is anything damaged, stale or without code?"
-    option = commands.add_parser(
-        "status", parents=[with_names], help=summary
-    ).add_argument
-    option("--json", action="store_true", help="a JSON object per line")
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         import argcomplete
 
@@ -187,7 +184,7 @@ def _list(options: argparse.Namespace) -> int:
     """
     is_status = options.command == "status"
     problems = []
-    scales = SCALES if is_status or options.scale is None else [options.scale]
+    scales = SCALES if options.scale is None else [options.scale]
     for name, scale in itertools.product(_matching_names(options.names), scales):
         experiment = papers.get(name, scale)
         try:

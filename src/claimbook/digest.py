@@ -1,4 +1,4 @@
-"""Digests of code: what it does, not how it is laid out or explained.
+"""Digests, above all of code: of what it does, not how it is laid out or explained.
 
 Comments, docstrings, blank lines and line breaks change nothing; every name, number and
 operation does. The same code has the same digest on every Python from 3.11 on.
@@ -31,7 +31,12 @@ def skeleton(node: ast.AST) -> str:
 def of_code(nodes: Iterable[ast.AST]) -> str:
     """Return the digest of syntax trees in their order, 12 hexadecimal digits."""
     text = "\n".join(skeleton(node) for node in nodes)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return sha256(text.encode())[:12]
+
+
+def sha256(content: bytes) -> str:
+    """Return the SHA-256 of some bytes, 64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _is_documented(node: ast.AST) -> bool:

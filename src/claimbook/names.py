@@ -92,11 +92,7 @@ def check_options(kind: str, spec: Spec) -> None:
     """
     parameters = inspect.signature(resolve(kind, spec)).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    may_be_positional = [
-        name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY
-    ]
-    passed = may_be_positional[: ARGUMENT_COUNTS.get(kind, 0)]
-    known = [name for name in parameters if name not in passed]
+    known = list(parameters)[ARGUMENT_COUNTS.get(kind, 0) :]
     for option in spec.options:
         if not hands_on:
             choose(f"option of {kind} {spec.name}", option, known)
@@ -105,8 +101,7 @@ def check_options(kind: str, spec: Spec) -> None:
 def dtype(name: str) -> torch.dtype:
     """Return a floating dtype of torch by its name; raises UnknownName for another."""
     known = ("float16", "bfloat16", "float32", "float64")
-    result: torch.dtype = getattr(torch, choose("dtype", name, known))
-    return result
+    return getattr(torch, choose("dtype", name, known))
 
 
 @cache  # a signature takes longer to read than all else that a name needs

@@ -329,10 +329,9 @@ def best(
     for scale in SCALES:
         with suppress(NoRecord):
             candidate = find(name, scale)
-            recorded_arms = records.recorded_arms(candidate, folder)
-            if recorded_arms and wanted <= recorded_arms:
-                return candidate
-            if recorded_arms:
+            if recorded_arms := records.recorded_arms(candidate, folder):
+                if wanted <= recorded_arms:
+                    return candidate
                 first_recorded = first_recorded or candidate
     if first_recorded:
         return first_recorded

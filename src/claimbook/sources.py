@@ -7,7 +7,6 @@ each module without comments and docstrings, as `claimbook.digest` does.
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def digest_of(starts: Iterable[str], packages: Packages) -> str:
     """Return the SHA-256 of the names and code of all modules of `imported_modules`."""
     modules = imported_modules(starts, packages).items()
     lines = [f"{name}: {digest.skeleton(tree)}" for name, tree in modules]
-    return sha256("\n".join(lines).encode()).hexdigest()
+    return digest.sha256("\n".join(lines).encode())
 
 
 def _file_of(name: str, packages: Packages) -> Path | None:

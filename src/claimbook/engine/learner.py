@@ -21,7 +21,7 @@ from claimbook import names, observing, protocol
 from claimbook.engine import build
 from claimbook.engine.build import Objective, Params, Phase
 from claimbook.engine.device import Captured
-from claimbook.errors import BookError, choose
+from claimbook.errors import BookError
 from claimbook.experiment import Member
 from claimbook.names import options, resolve
 from claimbook.observing import Snapshot, SplitOutputs
@@ -210,14 +210,11 @@ class Learner:
         ``before`` has the weights before the last step: without it, observables that
         read a step are left out. If the arm has ``eval_batch``, observables that can be
         averaged over batches are, and a share is the same as without batches, to the
-        last bit. Raises UnknownName for a name that nobody registered.
+        last bit.
         """
         registered = names.observables()
-        asked = {name: choose("observable", name, registered) for name in wanted}
         chosen = {
-            name
-            for name, observable in asked.items()
-            if before or "step" not in observable.needs
+            name for name in wanted if before or "step" not in registered[name].needs
         }
         averaged = {n for n in chosen if self.arm.eval_batch and registered[n].averaged}
         values = self._averaged(averaged) if averaged else {}
@@ -313,8 +310,7 @@ class Learner:
 
         def outputs(params, buffers, x, y, alpha, loss) -> SplitOutputs:
             """Return the outputs of one member; `forward` takes all but ``loss``."""
-            # batch norm would update them in place
-            buffers = {name: b.clone() for name, b in buffers.items()}
+            buffers = copies(buffers)  # batch norm would update them in place
             inputs = (params, buffers, x, y, alpha)
             logits = self.forward(*inputs, tap=replacing_tap, model=model).logits
             losses = loss.function(logits, y, **loss.options, reduction="none")
@@ -406,8 +402,7 @@ class Learner:
 
         def forward(weights: Params, is_tapped: bool = False) -> Forward:
             """Return the forward pass of the network with these weights."""
-            # batch norm would update them in place
-            own_buffers = {name: b.clone() for name, b in buffers.items()}
+            own_buffers = copies(buffers)  # batch norm would update them in place
             tap = Recorder() if is_tapped or self.is_tapped else None
             return self.forward(
                 weights, own_buffers, *rest, tap=tap, model=self.step_model
@@ -421,7 +416,7 @@ class Learner:
 
     def weights(self) -> Params:
         """Return a copy of the parameters as they are now, by name."""
-        return {name: p.detach().clone() for name, p in self.params.items()}
+        return copies(self.params)
 
     def state(self) -> dict[str, Any]:
         """Return a copy of all that the next step depends on, for a checkpoint.
@@ -431,7 +426,7 @@ class Learner:
         return {
             "step": self.step_count,
             "params": self.weights(),
-            "buffers": {name: b.clone() for name, b in self.buffers.items()},
+            "buffers": copies(self.buffers),
             "moments": copy.deepcopy(self.optimizer.state_dict()["state"]),
         }
 
@@ -448,6 +443,11 @@ class Learner:
         self.optimizer.load_state_dict(
             {"state": state["moments"], "param_groups": groups}
         )
+
+
+def copies(tensors: Params) -> Params:
+    """Return copies of some tensors by name, without their gradients."""
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
 def objective_value(

@@ -201,9 +201,8 @@ def train(
             recorded_count += count
             if fault:
                 faults.append(fault)
-        if recorded_count == len(
-            todo
-        ):  # also steps that were saved before, or never due
+        if recorded_count == len(todo):
+            # steps that were saved before this call, or that a stop made needless
             bar.update(total_steps - bar.n)
     if faults:
         is_late = time.time() > deadline

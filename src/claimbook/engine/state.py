@@ -4,7 +4,6 @@ A file is a line of JSON, with the keys "format", "identity" and "sha256" (of th
 followed by what `torch.save` wrote.
 """
 
-import hashlib
 import io
 import itertools
 import json
@@ -15,6 +14,7 @@ from typing import Any
 
 import torch
 
+from claimbook.digest import sha256
 from claimbook.errors import TrainingError
 from claimbook.project import written_whole
 
@@ -40,7 +40,7 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
     packed = io.BytesIO()
     torch.save(content, packed)
     body = packed.getvalue()
-    head = {"format": FORMAT, "identity": identity, "sha256": _sha256(body)}
+    head = {"format": FORMAT, "identity": identity, "sha256": sha256(body)}
     try:
         with written_whole(path) as part:
             part.write_bytes(json.dumps(head).encode() + b"\n" + body)
@@ -86,7 +86,7 @@ def _fault(head: State, body: bytes, identity: Mapping[str, Any]) -> str:
     """
     if head["format"] != FORMAT:
         return f"is of another format ({head['format']}, now {FORMAT})"
-    if head["sha256"] != _sha256(body):
+    if head["sha256"] != sha256(body):
         return "is damaged"
     saved = head["identity"]
     sentences = [
@@ -95,7 +95,3 @@ def _fault(head: State, body: bytes, identity: Mapping[str, Any]) -> str:
         if saved.get(key) != identity.get(key)
     ]
     return " and ".join(sentences)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -11,11 +11,9 @@ process was killed, finds whole members.
 """
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from claimbook import project
+from claimbook.digest import sha256
 from claimbook.errors import RecordError
 from claimbook.experiment import Result
 from claimbook.records import validation
@@ -73,7 +72,7 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
     if fault:
         raise record_error(path, fault)
     for kind, side in side_files(path, meta).items():
-        if not side.exists() or _sha256(side.read_bytes()) != meta[kind]:
+        if not side.exists() or sha256(side.read_bytes()) != meta[kind]:
             raise record_error(
                 side, f"is not the {kind} that {path.name} was kept with"
             )
@@ -105,8 +104,7 @@ def columns(path: Path) -> list[str]:
     Raises RecordError if the file cannot be read.
     """
     with _readable(path):
-        names: list[str] = pq.read_schema(path).names
-    return names
+        return pq.read_schema(path).names
 
 
 def file_contents(path: Path, result: Result) -> Files:
@@ -130,7 +128,7 @@ def file_contents(path: Path, result: Result) -> Files:
         losses = pd.DataFrame({"loss": _four_digits(result.trace)})
         sides["trace"] = _parquet(losses, {})
     last_epoch = int(rows["epoch"].iloc[-1])
-    meta = result.info | {kind: _sha256(content) for kind, content in sides.items()}
+    meta = result.info | {kind: sha256(content) for kind, content in sides.items()}
     meta |= {
         "arm": result.arm.as_plain(),
         "seed": result.seed,
@@ -138,7 +136,7 @@ def file_contents(path: Path, result: Result) -> Files:
         "epochs": last_epoch,
         "seconds": round(result.seconds, 2),
         "epochs_per_second": round(last_epoch / max(result.seconds, 1e-9), 2),
-        "numpy": version("numpy"),
+        "numpy": np.__version__,
         "commit": project.commit(),
         "source": project.source(),
         "finished": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -204,11 +202,7 @@ def _digest(values: np.ndarray, column_names: list[str], meta: Meta) -> str:
     values[np.isnan(values)] = np.nan
     settings = {name: value for name, value in meta.items() if name != "digest"}
     header = json.dumps([settings, column_names], sort_keys=True)
-    return _sha256(header.encode() + values.tobytes())
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return sha256(header.encode() + values.tobytes())
 
 
 @contextlib.contextmanager

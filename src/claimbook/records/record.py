@@ -4,7 +4,6 @@ A *folder of records* has a folder for each paper with the files of its members,
 `member`. Where a function takes such a folder, None means that of the book.
 """
 
-import hashlib
 import io
 import json
 import os
@@ -19,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from claimbook import project
+from claimbook.digest import sha256
 from claimbook.errors import NoRecord, RecordError
 from claimbook.experiment import Arm, Experiment, Member, Result
 from claimbook.records import member, validation
@@ -63,7 +63,7 @@ class Record:
     def digest(self) -> str:
         """The SHA-256 of the members' digests in order, which cover all their files."""
         digests = "".join(meta["digest"] for meta in self.members.values())
-        return hashlib.sha256(digests.encode()).hexdigest()
+        return sha256(digests.encode())
 
     def __len__(self) -> int:
         """Return how many members are recorded; a record without any is false."""
@@ -276,7 +276,7 @@ def merge(
     as it is. Members are replaced only with ``replace``. If two folders have the same
     member, the first is taken. ``dry_run`` checks everything and copies nothing. With
     ``stems``, which is `observing.stems`, members are taken only as code of today
-    leaves them, or if the book's records have them.
+    leaves them.
 
     Raises RecordError, and copies nothing, if a member is damaged, belongs to none of
     the ``experiments``, or would be taken though its code is in no commit; with
@@ -314,10 +314,7 @@ def merge(
                         f"{path} was trained by code that is in no commit, "
                         f"{meta['commit']}: `merge --uncommitted` takes it"
                     )
-                fault = ""
-                if stems and not _is_recorded(relative, meta):
-                    fault = validation.newcomer_fault(rows, meta, stems)
-                if fault:
+                if stems and (fault := validation.newcomer_fault(rows, meta, stems)):
                     raise member.record_error(path, fault)
                 for file in (path, *member.side_files(path, meta).values()):
                     target = into / file.relative_to(folder)
@@ -326,16 +323,6 @@ def merge(
         for files in copies.values():
             member.put(files)
     return by_outcome
-
-
-def _is_recorded(relative: Path, meta: Meta) -> bool:
-    """Return whether the book's records have this very member already.
-
-    ``relative`` is the file of its rows, relative to the folder of the records, and
-    ``meta`` its metadata. Such a member may be of older code.
-    """
-    path = project.records_folder() / relative
-    return path.exists() and member.metadata(path)["digest"] == meta["digest"]
 
 
 def _is_committed(meta: Meta) -> bool:
