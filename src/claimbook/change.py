@@ -15,11 +15,17 @@ from typing import Any
 
 from claimbook import canonical, project
 from claimbook.errors import BookError, choose, refuse_text
-from claimbook.experiment import NOT_TRAINED, Arm, Experiment, Spec, is_named
+from claimbook.experiment import (
+    COUNTED,
+    NOT_TRAINED,
+    Arm,
+    Experiment,
+    Spec,
+    is_named,
+)
 
 # What a sentence calls a value of a type; any other is a name.
 NOUNS = {bool: "True or False", int: "a whole number", float: "a number"}
-COUNTED = ("classes", "vocabulary")  # options of a network that follow from a modulus
 
 
 @dataclass(frozen=True)

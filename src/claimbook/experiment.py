@@ -30,6 +30,7 @@ NOT_TRAINED = {
     "through_nan",
     "batch_statistics",
 }
+COUNTED = ("classes", "vocabulary")  # options of a network that grow with a modulus
 MOST_EPOCHS = 10**9  # that a training may have
 MOST_ROWS = 10**6  # that a training may log
 # Fields of an arm that are whole numbers, with the least that each may be.

@@ -36,6 +36,7 @@ from claimbook.errors import (
     refuse_text,
 )
 from claimbook.experiment import (
+    COUNTED,
     SCALES,
     Arm,
     Experiment,
@@ -184,17 +185,17 @@ def shrink(arm: Arm) -> Arm:
     are counted from it. Where numbers are written as codes, p sets the length of a code
     and stays as it is.
     """
-    limits = project.part("smoke")
-    is_coded = "encoding" in arm.dataset.options
-    p = 0  # the modulus that is reduced; 0 if none is
-    if "p" in limits and not is_coded:
-        p = arm.dataset.options.get("p", 0)
+    limits = dict(project.part("smoke"))
+    if "encoding" in arm.dataset.options:
+        limits.pop("p", None)
+    # the modulus that is reduced; 0 if none is
+    p = arm.dataset.options.get("p", 0) if "p" in limits else 0
 
     def limited(option: str, value: Any) -> Any:
         """Return an option at most as large as its limit, if it has one."""
-        if p and option in ("classes", "vocabulary"):
+        if p and option in COUNTED:
             return value - p + limits["p"]
-        if option not in limits or (option == "p" and is_coded):
+        if option not in limits:
             return value
         if isinstance(value, tuple):
             return tuple(limited(option, part) for part in value)
