@@ -123,11 +123,12 @@ class Record:
 
         path = self._side_file("weights", arm, seed)
         tensors = load_file(path) if path else {}
-        weights = {}
-        for name, tensor in tensors.items():
-            kept_epoch, _, parameter = name.partition("|")
-            if kept_epoch == str(epoch):
-                weights[parameter] = tensor
+        prefix = f"{epoch}|"  # of the names "epoch|parameter" in the file
+        weights = {
+            name.removeprefix(prefix): tensor
+            for name, tensor in tensors.items()
+            if name.startswith(prefix)
+        }
         if not weights:
             raise self._lacking_error(f"weights of seed {seed} at epoch {epoch}", arm)
         return weights
@@ -239,11 +240,8 @@ def add(experiment: Experiment, result: Result, folder: Path | None = None) -> N
     place = folder or project.records_folder()
     files = _possible_files(experiment, result.arm, result.seed)
     own, shared = (place / file for file in files)
-    if own.exists() or (shared.exists() and not _covers(result, shared)):
-        path = own
-    else:
-        path = shared
-    member.put(member.file_contents(path, result))
+    is_apart = own.exists() or (shared.exists() and not _covers(result, shared))
+    member.put(member.file_contents(own if is_apart else shared, result))
 
 
 def _covers(result: Result, path: Path) -> bool:
@@ -308,17 +306,18 @@ def merge(
                 outcome = "replaced" if is_replaced else "kept"
             by_outcome[outcome].append(relative)
             copies[relative] = {}
-            if outcome != "kept":
-                if not (uncommitted or _is_committed(meta)):
-                    raise RecordError(
-                        f"{path} was trained by code that is in no commit, "
-                        f"{meta['commit']}: `merge --uncommitted` takes it"
-                    )
-                if stems and (fault := validation.newcomer_fault(rows, meta, stems)):
-                    raise member.record_error(path, fault)
-                for file in (path, *member.side_files(path, meta).values()):
-                    target = into / file.relative_to(folder)
-                    copies[relative][target] = file.read_bytes()
+            if outcome == "kept":
+                continue
+            if not (uncommitted or _is_committed(meta)):
+                raise RecordError(
+                    f"{path} was trained by code that is in no commit, "
+                    f"{meta['commit']}: `merge --uncommitted` takes it"
+                )
+            if stems and (fault := validation.newcomer_fault(rows, meta, stems)):
+                raise member.record_error(path, fault)
+            for file in (path, *member.side_files(path, meta).values()):
+                target = into / file.relative_to(folder)
+                copies[relative][target] = file.read_bytes()
     if not dry_run:
         for files in copies.values():
             member.put(files)
