@@ -102,26 +102,28 @@ tried (not drawn).
 
 New here, among other things: with a cross-entropy that cannot round, the lead of the largest logit over
 the next (logits are the outputs of a network) grows for a while at about the pace that β2, a setting of
-Adam, sets (not drawn).""")
+Adam, sets (d).""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-10
 #| caption: >
-#|   Three sentences of the papers that do not hold here. (a) Tiwari et al.'s penalty at the paper's width,
+#|   Three sentences of the papers that do not hold here, and a pace that none of them names. (a) Tiwari et al.'s penalty at the paper's width,
 #|   with half of the sums modulo 97: test accuracy of single runs, which stay at the bottom to the end of
 #|   training. The diamond is where the paper has 90 %. (b) Loss spikes of Liu et al.'s wide MLP in 10,000
 #|   epochs. One mark is one run, and the numbers are medians. The projection makes the gradients of all
 #|   classes sum to zero again; a float64 loss is for comparison. (c) Singh et al.'s transformers, by the place
 #|   of their layer norm, rebuilt from the authors' random numbers with GELU or with ReLU. Across is the
 #|   relative distance of their training loss before the first update from the authors' log. The marks of a row
-#|   are the mean, the smallest and the largest loss of the authors' runs.
+#|   are the mean, the smallest and the largest loss of the authors' runs. (d) By how much the lead of the
+#|   largest logit grows in 1,000 epochs while it grows steadily, where the loss cannot round. One dot is one
+#|   run; the bar with the number is −½ ln β2 per step, the pace that Adam sets. The names are β2, the share of
+#|   the sums in training and the modulus.
 #| alt: >
 #|   Left: curves at the bottom up to epoch 8,000, a diamond at 2,460 and 90 percent. Middle: 16 and 17 spikes with float32,
-#|   4 to 8 with the projection, none with a float64 loss. Right: marks of GELU lie below 1e-6, those of ReLU above 1e-4.
+#|   4 to 8 with the projection, none with a float64 loss. Below: marks of GELU lie below 1e-6, those of ReLU above 1e-4.
+#|   Dots of the lead's growth lie near a bar at 5 for β2 0.99 and at 0.5 for 0.999.
 #| fold: "Code: draw the figure"
-figure, (late, many, apart_of) = plots.panels(
-    3, height=3.5, gridspec_kw={"width_ratios": [1, 1.1, 1.1]}
-)
+figure, (late, many, apart_of, pace) = plots.panels(2, rows=2, height=3.1)
 curves = 100 * radial.series("test_accuracy").dropna(how="all")
 late.plot(curves, color=plots.COLOUR["penalty"], lw=1.5)
 plots.paper(late, [PRINTED], [90])
@@ -158,9 +160,17 @@ names = [WORDS.get(name, "norm on values") for name in apart["gelu"].index]
 apart_of.set_yticks(range(len(names)), names)
 apart_of.set(xscale="log", xlim=(1e-9, 3e-2), ylim=(len(names) - 0.5, -0.9))
 apart_of.set_xlabel("distance from the log")
-plots.letter(
-    (late, many, apart_of), ["test set right (%)", "loss spikes", "GELU or ReLU?"]
-)
+for y, (name, measured) in enumerate(paces.items()):
+    pace.plot(limits[name], y, "|", ms=20, mew=2, color=plots.GREY)
+    pace.plot(measured, [y] * len(measured), "o", ms=5.5, color=plots.BLUE)
+    pace.text(limits[name], y - 0.33, f"{limits[name]:.2g}", ha="center")
+pace.set_yticks(range(len(paces)), [name.replace(", ", "\n") for name in paces])
+pace.set(xscale="log", xlim=(0.2, 10), ylim=(len(paces) - 0.5, -0.7))
+pace.set_xticks([0.5, 1, 5], ["0.5", "1", "5"])
+pace.minorticks_off()
+pace.set_xlabel("growth in 1,000 epochs")
+titles = ["test set right (%)", "loss spikes", "GELU or ReLU?", "Adam's pace"]
+plots.letter((late, many, apart_of, pace), titles)
 plots.show(figure)
 
 # %% [markdown]
