@@ -92,7 +92,12 @@ def check_options(kind: str, spec: Spec) -> None:
     """
     parameters = inspect.signature(resolve(kind, spec)).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    known = list(parameters)[ARGUMENT_COUNTS.get(kind, 0) :]
+    # one that takes too few positional arguments is refused where it is called
+    may_be_positional = [
+        name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY
+    ]
+    passed = may_be_positional[: ARGUMENT_COUNTS.get(kind, 0)]
+    known = [name for name in parameters if name not in passed]
     for option in spec.options:
         if not hands_on:
             choose(f"option of {kind} {spec.name}", option, known)
