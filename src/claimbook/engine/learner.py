@@ -254,7 +254,7 @@ class Learner:
         before: Params | None = None,
         indices_by_split: Mapping[str, Tensor] | None = None,
     ) -> Snapshot:
-        """Return what observables with these needs read of the last step.
+        """Return the snapshot that observables with these needs read, as of now.
 
         ``needs`` are those of the module `observing`. ``before`` are the weights before
         the last step, or None before the first one. ``indices_by_split`` has for each
@@ -299,7 +299,7 @@ class Learner:
         recorded_taps: Sequence[str] = (),
         replacing_tap: Recorder | None = None,
     ) -> SplitOutputs:
-        """Return what every member's network makes of inputs x with labels y.
+        """Return logits, losses and activations of every member on inputs x, labels y.
 
         x and y are (rows, ...), in a stack (members, rows, ...), and so are all tensors
         of the result; the losses are the run's own, one for each label. ``model`` is

@@ -22,7 +22,7 @@ from claimbook.protocol import switched
 
 CHECKPOINT_SECONDS = 60.0
 SAVED = ("rows", "kept", "trace")  # attributes of a `_Training` in its checkpoint
-PATIENCE = 20  # steps after which it is asked again whether to stop, save or report
+PATIENCE = 20  # steps between two questions whether to stop, save or report
 
 
 def train(
@@ -53,7 +53,7 @@ def train(
 
 
 def identity(members: Sequence[Member], device: str = "cpu") -> dict[str, Any]:
-    """Return what a checkpoint has to be of for these members to resume from it.
+    """Return the identity that a checkpoint needs for these members to resume from it.
 
     It is JSON: the digest of the code, the members, the library of matrix products and
     the version of torch. Other code trains otherwise, and another library rounds
