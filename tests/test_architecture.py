@@ -170,5 +170,5 @@ def test_reading_a_record_brings_no_torch():
     assert "pandas" in found
     assert not found & {"torch", "matplotlib", "papermill", "claimbook.engine"}
     keys = "from claimbook.experiment import Arm, Spec; "
-    keys += "Arm('a', *[Spec('x')] * 4, 1, 1).training_key()"
+    keys += "Arm('a', *[Spec('x')] * 4, 1, 1).training_key"
     assert not loaded(keys) & {"torch", "numpy", "pandas"}

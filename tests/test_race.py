@@ -63,7 +63,9 @@ def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch)
     assert outcome.chosen == one.grid[0] and outcome.tried == 10 + 3 + 6
     files = {*tmp_path.glob("remedies/*.parquet")}
     assert len(files) == outcome.tried + 5
-    monkeypatch.setattr(pool, "_train", None)  # whatever is recorded is not trained
+    monkeypatch.setattr(
+        pool, "_train_group", None
+    )  # whatever is recorded is not trained
     again = entered(one.remedy.path, tmp_path).run()
     assert again.chosen == outcome.chosen and again.onsets.equals(outcome.onsets)
     page = tmp_path / "page.html"

@@ -270,7 +270,7 @@ def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
         names.check_pinned([arm(), own()])
     (pin,) = re.findall(r"'my_own:task(@\w{12})'", str(no.value))
     names.check_pinned([own(pin)])
-    assert own(pin).training_key() != own().training_key()
+    assert own(pin).training_key != own().training_key
     mine.write_text(MINE.replace('"""Mine."""', '"""Whose?"""\n# mine'))
     names.check_pinned([own(pin)])
     mine.write_text(MINE.replace("0.1", "0.2").replace("% 11", "% 10"))
