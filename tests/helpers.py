@@ -15,7 +15,7 @@ from PIL import Image
 
 from claimbook.experiment import Arm, Experiment, Spec
 from grokbook import datasets
-from grokbook.datasets.text import VOCABULARY, _bytes
+from grokbook.datasets.text import VOCABULARY, _byte_of_letter
 
 # The bits of the significand, hence the gap p ln 2 at which one competitor is absorbed.
 PRECISION = {torch.float16: 11, torch.float32: 24, torch.float64: 53}
@@ -109,7 +109,7 @@ def tiny_cifar(folder, patch, *, images=4):
 
 def tiny_corpus(folder, patch, *, merges=("he", "Ġt", "Ġthe"), lines=40):
     """Corpora of one sentence and a code of the 256 bytes and a few merges."""
-    letters = [*_bytes(), *merges]
+    letters = [*_byte_of_letter(), *merges]
     code = {letter: number for number, letter in enumerate(letters)}
     code["<|endoftext|>"] = VOCABULARY - 1
     put(folder, patch, "gpt2/encoder.json", json.dumps(code).encode())

@@ -15,7 +15,7 @@ from torch.optim.swa_utils import AveragedModel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from grokbook import anywhere, losses, penalties
+from grokbook import losses, penalties
 from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
 from grokbook.penalties import Forward
 
@@ -80,7 +80,7 @@ def test_the_modules_are_torchs_cross_entropy(reduction, ignored, dtype, monkeyp
             found = with_gradient(ours, logits, labels)
             close(found, expected, rtol=1e-11, atol=1e-13, equal_nan=True)
             with monkeypatch.context() as patch:
-                patch.setattr(anywhere, "NO_FLOAT64", ("cpu",))
+                patch.setattr(losses, "NO_FLOAT64", ("cpu",))
                 logits32 = logits.float()
                 with pytest.warns(UserWarning, match="cpu has no float64") as said:
                     for _ in range(2):

@@ -57,6 +57,7 @@ MAY_IMPORT = {
     "theory": {"losses"},
     "anywhere": {"losses"},
     "penalties": {"losses"},
+    "optimizers": {"losses"},
     "observables": {"metrics", "models", "observing"},
     "instability": {"evidence"},  # reads runs, as a page does
 }
@@ -169,5 +170,5 @@ def test_reading_a_record_brings_no_torch():
     assert "pandas" in found
     assert not found & {"torch", "matplotlib", "papermill", "claimbook.engine"}
     keys = "from claimbook.experiment import Arm, Spec; "
-    keys += "Arm('a', *[Spec('x')] * 4, 1, 1).training_key()"
+    keys += "Arm('a', *[Spec('x')] * 4, 1, 1).training_key"
     assert not loaded(keys) & {"torch", "numpy", "pandas"}

@@ -97,7 +97,7 @@ def test_the_tables_are_as_the_signatures_are(which):
 
 
 def keys(*arms):
-    return {one.training_key() for one in arms}
+    return {one.training_key for one in arms}
 
 
 def adamw(**options):

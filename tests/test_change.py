@@ -82,7 +82,7 @@ def test_arms_are_patterns_and_one_that_no_name_fits_is_told():
         only.check([])
     for arms in ("decay*", ""):
         change.use("optimizer.lr=0.2", arms)
-        assert change.in_use == (only if arms else replace(only, arms=()))
+        assert change.in_use == (only if arms else replace(only, arms=[]))
     # what an arm leaves out is at its default, and 2 is written where 2.0 is meant
     halved = change.read("optimizer.weight_decay=2").of(TINY)
     assert [a.optimizer.options["weight_decay"] for a in halved.arms] == [2.0, 2.0]
@@ -117,7 +117,7 @@ def test_a_changed_arm_keeps_its_name_and_is_filed_apart(tmp_path):
     changed = change.read("optimizer.lr=0.02").of(TINY)
     assert [one.name for one in changed.arms] == ["plain", "decay 1"]
     assert (changed.name, changed.seeds) == (TINY.name, TINY.seeds)
-    keys = [one.training_key() for one in (*TINY.arms, *changed.arms)]
+    keys = [one.training_key for one in (*TINY.arms, *changed.arms)]
     assert len({*keys}) == 4
     records.add(TINY, result(TINY.arms[0], 0), tmp_path)
     assert len(records.missing(changed, tmp_path)) == 4

@@ -75,8 +75,7 @@ def test_run_list_status(grokbook, known, monkeypatch):
     assert (code, err) == (0, "") and "4 members in" in out
     code, out, _ = grokbook("list", NAME, "--scale", "smoke")
     assert " 4/4   recorded, last 2" in out and "; all: 0:0" in out
-    code, told, _ = grokbook("status", NAME)
-    assert code == 0 and told.splitlines()[2] == out.strip()
+    assert grokbook("status", NAME, "--scale", "smoke") == (0, out, "")
     read = json.loads(grokbook("status", NAME, "--json")[1].splitlines()[2])
     assert (read["scale"], read["recorded"], read["members"]) == ("smoke", 4, 4)
     assert grokbook(*RUN) == (0, "", "")  # nothing left to do
@@ -146,7 +145,7 @@ def test_wrong_calls(grokbook, tmp_path):
         (["run", NAME, "--seeds", "7"], "unknown seed at laptop scale '7'"),
     ):
         sentence(grokbook(*words), 2, *parts)
-    assert cli._seconds("0") == 0
+    assert cli._budget_seconds("0") == 0
     for words, part in (
         (["merge"], "required: FOLDER"),
         ([], "name a command: list, run, merge, status"),

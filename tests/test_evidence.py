@@ -76,7 +76,7 @@ def test_a_page_tells_what_it_read(store):
     found = page.record(arms=["addition"])
     known = found.experiment
     plan = json.dumps([[a.name for a in known.arms], list(known.seeds), known.reduced])
-    keys = {f"{a}|42": known.arm(a).training_key() for a in ("addition", "product")}
+    keys = {f"{a}|42": known.arm(a).training_key for a in ("addition", "product")}
     told = {"record": LEFT, "asked": "best", "arms": ["addition"], "scale": "laptop"}
     told |= {"members": keys, "sha256": found.digest}
     told["planned"] = sha256(plan.encode()).hexdigest()[:16]

@@ -60,18 +60,18 @@ def test_identities_change_exactly_when_they_must():
     changed = {n: replace(plain, **{n: value}) for n, value in CHANGES.items()}
     hashes = {plain.hash(), *(one.hash() for one in changed.values())}
     assert len(hashes) == 1 + len(CHANGES)
-    keys = {n: one.training_key() for n, one in changed.items()}
-    assert {n for n, key in keys.items() if key == plain.training_key()} == NOT_TRAINED
+    keys = {n: one.training_key for n, one in changed.items()}
+    assert {n for n, key in keys.items() if key == plain.training_key} == NOT_TRAINED
     trained = [key for n, key in keys.items() if n not in NOT_TRAINED]
     assert len(set(trained)) == len(trained)
     assert arm(alpha=1.0, keep=()).hash() == plain.hash()
     swapped = arm(optimizer=Spec("adamw", eps=1e-8, lr=0.01))
-    assert swapped.training_key() == plain.training_key()
+    assert swapped.training_key == plain.training_key
     # records are found by the training key: a new field must not change it
     assert plain.hash() == "69773bba4fe680b0"
     figure2 = papers.get("prieto2025/fig02", "paper").arms[0]
     assert figure2.hash() == "39583fce3803c026"
-    assert figure2.training_key() == "0be8631840dbdcad"
+    assert figure2.training_key == "0be8631840dbdcad"
 
 
 def test_every_smoke_test_is_tiny_and_keeps_the_classes_of_its_modulus():

@@ -37,7 +37,7 @@ CASES |= {
         "gated, norms on queries": DEEP | {"query_key_norm": True, "gated": True},
         "stablemax attention": DEEP | {"attention": "stablemax", "joint": True},
         "too many tokens for a table": SMALL | {"vocabulary": 1025},
-        **{f"norm at {p}": SMALL | {"norms": (p,)} for p in transformer.PLACES},
+        **{f"norm at {p}": SMALL | {"norms": (p,)} for p in transformer.NORM_AT},
     }.items()
 }
 needs_onednn = pytest.mark.skipif(
@@ -167,12 +167,12 @@ def test_the_order_of_a_weights_gradient_changes_no_bit(monkeypatch):
     rows, inputs, outputs = 90, 600, 30
     torch.manual_seed(0)
     x, weight = torch.randn(rows, inputs), torch.randn(outputs, inputs)
-    grad, found = torch.randn(rows, outputs), []
+    slope, found = torch.randn(rows, outputs), []
     weight.requires_grad_()
     for width in (math.inf, 512):
         monkeypatch.setattr(fast, "_WIDE_INPUTS", width)
         with switched(onednn=True):
-            found += torch.autograd.grad(fast.linear(x, weight), weight, grad)
+            found += torch.autograd.grad(fast.linear(x, weight), weight, slope)
     assert torch.equal(*found)
 
 
@@ -192,8 +192,10 @@ def test_onednn_takes_part_in_a_network(stacked, monkeypatch):
         return vmap(grad(lambda p: loss_of(functional_call(model, p, (x,)))))(weights)
 
     plain, calls = gradients(), []
-    product = fast._by_onednn
-    monkeypatch.setattr(fast, "_by_onednn", lambda *a: calls.append(a) or product(*a))
+    multiply = fast._onednn_product
+    monkeypatch.setattr(
+        fast, "_onednn_product", lambda *a: calls.append(a) or multiply(*a)
+    )
     with switched(onednn=True):
         close(gradients(), plain, 1e-6)
         assert bool(calls) is not stacked

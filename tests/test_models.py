@@ -268,9 +268,9 @@ def test_parameter_names_are_those_of_kept_weights():
         *(f"norms.{place}.{kind}" for place in ("attention", "mlp") for kind in both),
         "unembedding.weight",
     ]
-    mlp = models.MLP(P, (9, 5), vocabulary=P, head_bias=False)
+    other = models.MLP(P, (9, 5), vocabulary=P, head_bias=False)
     of_layers = [f"layers.{k}.{kind}" for k in (0, 1) for kind in both]
-    assert [n for n, _ in mlp.named_parameters()] == [*of_layers, "layers.2.weight"]
+    assert [n for n, _ in other.named_parameters()] == [*of_layers, "layers.2.weight"]
 
 
 def test_shortcuts_can_be_switched_off_for_a_whole_network():

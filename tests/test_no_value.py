@@ -69,7 +69,7 @@ INFINITE = {"accuracy", "top_accuracy", "absorbed_fraction", "share", "median"}
 INFINITE |= {"margins", "residual_mass", "ratio"}
 
 
-def given(name, options):
+def arguments_of(name, options):
     """What a metric is called with."""
     known = GIVEN | options
     return {
@@ -80,7 +80,7 @@ def given(name, options):
 def planted(name, options, value, count=6):
     """Yield the results of a metric with a value at random places, one at a time."""
     generator = torch.Generator().manual_seed(0)
-    leaves, form = tree_flatten(given(name, options))
+    leaves, form = tree_flatten(arguments_of(name, options))
     for index, tensor in enumerate(leaves):
         if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
             continue
@@ -93,7 +93,7 @@ def planted(name, options, value, count=6):
 
 @pytest.mark.parametrize(("name", "options"), CALLS)
 def test_nan_in_is_nan_out(name, options):
-    finite = tree_leaves(METRICS[name](**given(name, options)))
+    finite = tree_leaves(METRICS[name](**arguments_of(name, options)))
     assert all(value.isfinite().all() for value in finite)
     enough = any if name in PARTLY else all
     for results in planted(name, options, math.nan):
@@ -172,13 +172,13 @@ def test_fewer_bits_never_collapse_less():
     dtypes = (torch.float16, torch.float32, torch.float64)
     for scale, seed in itertools.product((1, 30, 3e3, 6e4, 7e4, 1e6, 1e30), range(5)):
         logits = scale * random(50, 7, seed=seed)
-        for given in (logits, logits.float(), logits + scale, logits - 9 * scale):
-            shares = [metrics.collapse_fraction(given, dtype=t) for t in dtypes]
+        for shifted in (logits, logits.float(), logits + scale, logits - 9 * scale):
+            shares = [metrics.collapse_fraction(shifted, dtype=t) for t in dtypes]
             assert 1 >= shares[0] >= shares[1] >= shares[2] >= 0
     for top in (6e4, 7e4, 1e38):
         for dtype in dtypes:
-            given = torch.tensor([[top, 0.0], [0.0, -top], [top, top]])
-            assert metrics.collapse_fraction(given, dtype=dtype) == 2 / 3
+            rows = torch.tensor([[top, 0.0], [0.0, -top], [top, top]])
+            assert metrics.collapse_fraction(rows, dtype=dtype) == 2 / 3
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e200])

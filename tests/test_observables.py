@@ -171,14 +171,14 @@ def test_an_average_over_batches_of_rows_is_that_of_all_rows():
 
 
 def test_positions_of_a_sequence_count_as_rows():
-    names = ["core", "top5", "collapse", "logits", "inflation", "neural_collapse"]
+    wanted = ["core", "top5", "collapse", "logits", "inflation", "neural_collapse"]
     s = rows_of(snapshot(), slice(0, 8))
-    expected = observe(s, names)
+    expected = observe(s, wanted)
     train, test = (
         tree_map(lambda tensor: tensor.reshape(2, 4, *tensor.shape[1:]), one)
         for one in (s.train, s.test)
     )
-    found = observe(s._replace(train=train, test=test), names)
+    found = observe(s._replace(train=train, test=test), wanted)
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         torch.testing.assert_close(found[name], value, rtol=1e-12, atol=0)

@@ -63,7 +63,9 @@ def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch)
     assert outcome.chosen == one.grid[0] and outcome.trial_count == 10 + 3 + 6
     files = {*tmp_path.glob("remedies/*.parquet")}
     assert len(files) == outcome.trial_count + 5
-    monkeypatch.setattr(pool, "_train", None)  # whatever is recorded is not trained
+    monkeypatch.setattr(
+        pool, "_train_group", None
+    )  # whatever is recorded is not trained
     again = entered(one.remedy.path, tmp_path).run()
     assert again.chosen == outcome.chosen and again.onsets.equals(outcome.onsets)
     page = tmp_path / "page.html"
@@ -175,10 +177,10 @@ def test_a_remedy_that_was_not_tested_counts_as_never():
     page = evidence.Page("remedies/matrix", "best", False, "auto")
     race = own_remedy.shared()["SecondRace"](page, "e")
     assert {"none", "StableMax"} <= race.onset.keys() - race.runs.keys()
-    assert (race.came["none"] == race.largest).all()
+    assert (race.came["none"] == race.steps).all()
     runs, lead = race.lead("⊥Grad", "none")
     assert runs == [race.runs["⊥Grad"]]
-    assert lead.equals(race.largest - race.onset["⊥Grad"])
+    assert lead.equals(race.steps - race.onset["⊥Grad"])
     assert race.lead("StableMax", "none")[0] == []  # which is a row without a run
     assert race.moments()["none"] == "generalised at no point of its tuning"
 

@@ -12,7 +12,6 @@ from claimbook.engine import build, pool
 from claimbook.engine.learner import Learner
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
-from claimbook.observing import observe
 from grokbook import losses, metrics, models
 from grokbook.anywhere import CollapseFreeLoss, Pull, StableMaxLoss
 from grokbook.models.transformer import Layout
@@ -193,10 +192,8 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: Layout(vocabulary=2, dropout_at=["mlp"]), "unknown site of dropout 'mlp'"),
     (lambda: arm(observables="core"), r"observables is a list .* \['core'\]"),
     (lambda: arm(rarely=(10, "core")), "rarely is a list"),
-    (lambda: Learner([(arm(), 0)]).observe("core"), "wanted is a list"),
     (lambda: Learner([(arm(optimizer=MUON), 0)], "meta"), "muon trains on a CPU alone"),
     (lambda: names.code_digest("builtins"), "builtins is not a module with a file of"),
-    (lambda: observe(None, "core"), "names is a list"),
     (lambda: pool.tasks([], arms="lr*"), "arms is a list"),
     (lambda: Change({}, arms="lr*"), "arms is a list"),
     (lambda: change.read("epochs=9", arms="lr*"), "arms is a list"),
@@ -204,7 +201,7 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: evidence.record("prieto2025/fig02", arms="plain"), "arms is a list"),
     (lambda: evidence.record("prieto2025/fig02", device="mps"), "unknown device 'mps'"),
     (
-        lambda: arm(dataset=Spec("modular", operation=torch.add)).training_key(),
+        lambda: arm(dataset=Spec("modular", operation=torch.add)).training_key,
         "<built-in .*, which no record can hold: .* 'my_module:my_task'$",
     ),
 ]

@@ -249,7 +249,7 @@ def test_a_row_says_where_a_norm_sits():
     )
     assert settings.values(both)["norm"] == f"{inside} and {head}"
     assert settings.values(row("liu2026/fig05").arms[0])["norm"] is None
-    assert settings.PLACES.keys() >= transformer.PLACES.keys()
+    assert settings.PLACES.keys() >= transformer.NORM_AT.keys()
 
 
 @pytest.mark.parametrize(

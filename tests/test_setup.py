@@ -12,7 +12,7 @@ import sys
 import textwrap
 import threading
 import tomllib
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import distribution, version
@@ -245,9 +245,6 @@ def test_links_and_pictures_exist_and_commands_parse():
             assert papers.names(name), line
 
 
-ROOT = Path(__file__).parents[1]
-
-
 def test_home_is_the_checkout(monkeypatch, tmp_path):
     for name in ("GROKBOOK_HOME", "GROKBOOK_RECORDS", "GROKBOOK_DATA"):
         monkeypatch.delenv(name, raising=False)
@@ -473,9 +470,8 @@ def test_outside_of_a_checkout_the_site_has_the_records(outside, edition, monkey
         (lambda content: content[:-100], "what came, .* bytes, is not of the SHA-256"),
         (None, "404"),
         (lambda content: lambda file: [file.write(b"x"), sleep(1)], "timed out"),
-        (lambda content: lambda file: drip(file), "the server is too slow"),
     ],
-    ids=["cut", "absent", "silent", "slow"],
+    ids=["cut", "absent", "silent"],
 )
 def test_what_came_otherwise_stays_nowhere(
     outside, edition, monkeypatch, answer, words
@@ -494,14 +490,6 @@ def test_what_came_otherwise_stays_nowhere(
 
 def sleep(seconds):
     threading.Event().wait(seconds)
-
-
-def drip(file):
-    """Write a byte now and then, sooner than the patience with silence ends."""
-    with suppress(OSError):
-        while True:
-            file.write(b"x")
-            sleep(0.05)
 
 
 @pytest.mark.parametrize("site", ["http://127.0.0.1:9", "https://a.example#sha256=12"])

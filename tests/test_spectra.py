@@ -13,7 +13,7 @@ from claimbook.observing import Snapshot, SplitOutputs
 from grokbook import metrics, observables
 
 
-def spectrum(kind, seed=7):
+def drawn(kind, seed=7):
     rng = np.random.default_rng(seed)
     if kind == "lognormal":
         return rng.lognormal(0, 2, 128)
@@ -73,7 +73,7 @@ def test_exponent_is_the_recipe_one_x_min_after_the_other():
         ("zeros", 2.85211489),
         ("ties", 2.55527179),
     ):
-        values = np.sort(spectrum(kind))
+        values = np.sort(drawn(kind))
         best = (math.inf, math.nan)
         for x_min in np.unique(values[values > 0])[:-1]:
             tail = values[values >= x_min]
@@ -146,7 +146,8 @@ def sin(x):
     return torch.sin(W * x)
 
 
-def found(*neurons):  # the modes of neurons on the pairs in order, seen in another
+def waves_of(*neurons):
+    """The modes of neurons on the pairs in order, which are given in another."""
     table = torch.stack(neurons, 1).double()
     rows = torch.randperm(P * P)
     return metrics.waves(table[rows], PAIRS[rows], P)
@@ -176,19 +177,19 @@ def test_planted_waves():
             only(1, 3 / 13),
         ),
     ):
-        waves = found(neuron)
+        waves = waves_of(neuron)
         close(waves.product[0], product)
         close(waves.selectivity[0], selectivity)
-    waves = found(cos(A + B), 3 * sin(2 * (A + B)) - 5)
+    waves = waves_of(cos(A + B), 3 * sin(2 * (A + B)) - 5)
     close(waves.variance, torch.tensor([0.5, 4.5]).double())
     assert float(waves.largest) == pytest.approx(3 * P / 2)
     # nothing of a constant, however large and whatever it stands beside
     zero, constant = torch.zeros(P * P), torch.full((P * P,), 1 / 3)
-    waves = found(zero, 1e6 * constant, cos(A + B), constant)
+    waves = waves_of(zero, 1e6 * constant, cos(A + B), constant)
     for part in (waves.product, waves.selectivity, waves.variance):
         assert not part[[0, 1, 3]].any() and part[2].any()
     assert float(waves.largest) == pytest.approx(P / 2)
-    assert not any(part.any() for part in found(zero, constant))
+    assert not any(part.any() for part in waves_of(zero, constant))
 
 
 def snapshot(*layers, p=P):

@@ -11,7 +11,7 @@ from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.optim.lr_scheduler import LambdaLR
 
-from grokbook import optimizers
+from grokbook import losses, optimizers
 
 HEAD = {"names": ["0.weight"]}
 HOOKS = {
@@ -94,8 +94,7 @@ def test_copies_and_checkpoints_go_on_to_the_bit_with_their_hooks(hook, rule):
     assert all(map(torch.equal, weights(net), before))
     set_state_dict(*distributed, model_state_dict=model, optim_state_dict=state)
     without = copy.deepcopy(pair)
-    without[1].step_hooks.changes.clear()
-    without[1].step_hooks.repairs.clear()
+    without[1].step_hooks.functions.clear()
     for network, rule_with_hook in (pair, without, *twins):
         go(network, rule_with_hook, range(5, 9))
     assert all(same(net, twin[0]) for twin in twins)
@@ -147,9 +146,10 @@ def test_parameters_that_are_added_later_are_hooked_too(hook):
 def test_schedulers_scalers_and_closures(hook):
     """A scheduler may be made before the hook; a closure is called once."""
     halve, ends = (lambda step: 0.5**step), []
-    for form in ("plain", "scaled", "before", "closure"):
+    for form in ("plain", "scaled", "fused", "before", "closure"):
         net, _ = start(hook)
-        optimizer = torch.optim.AdamW(net.named_parameters(), lr=0.01)
+        how = {"lr": 0.01, "fused": form == "fused"}
+        optimizer = torch.optim.AdamW(net.named_parameters(), **how)
         if form == "before":
             scheduler = LambdaLR(optimizer, halve)
             attach(hook, optimizer)
@@ -165,7 +165,7 @@ def test_schedulers_scalers_and_closures(hook):
         for step in range(5):
             if form == "closure":
                 assert optimizer.step(closure) > 0
-            elif form == "scaled":
+            elif form in ("scaled", "fused"):
                 slopes(net, step, scaler.scale)
                 scaler.step(optimizer)
                 scaler.update()
@@ -177,6 +177,21 @@ def test_schedulers_scalers_and_closures(hook):
         ends.append(weights(net))
     for end in ends[1:]:
         torch.testing.assert_close(end, ends[0], rtol=1e-5, atol=1e-6)
+
+
+@every_hook
+def test_a_step_that_raises_gives_gradients_and_rates_back(hook):
+    def run_out(*_):
+        raise torch.OutOfMemoryError
+
+    net, optimizer = start(hook)
+    slopes(net, 0)
+    raw = [p.grad for p in net.parameters()]
+    optimizer.register_step_pre_hook(run_out)
+    with pytest.raises(torch.OutOfMemoryError):
+        optimizer.step()
+    assert all(p.grad is grad for p, grad in zip(net.parameters(), raw, strict=True))
+    assert optimizer.param_groups[0]["lr"] == 0.01
 
 
 @every_hook
@@ -286,7 +301,7 @@ def test_what_a_hook_cannot_do_without_is_said():
 def test_norms_where_there_is_no_float64(monkeypatch):
     from test_anywhere import WithoutFloat64
 
-    monkeypatch.setattr(optimizers.hooks, "NO_FLOAT64", ("cpu",))
+    monkeypatch.setattr(losses, "NO_FLOAT64", ("cpu",))
     for hook in HOOKS:
         net, optimizer = start(hook)
         slopes(net, 0)

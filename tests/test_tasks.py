@@ -192,9 +192,9 @@ def test_a_wrong_task_trains_nothing(tmp_path):
         ("dataset", "data fetch crop_flip text"),
         ("augment", "modular fetch text"),
         ("model", "recorder without_norms"),
-        ("loss", "stablemax gaps pick on_gpu"),
-        ("optimizer", "fitted gradients stack stackedadamw orthogonal spread"),
-        ("wrapper", "adamw spread gradients stack"),
+        ("loss", "stablemax gaps pick on_gpu widest_dtype"),
+        ("optimizer", "gradients stack stackedadamw orthogonal adam_divisors"),
+        ("wrapper", "adamw gradients stack adam_divisors"),
     ],
 )
 def test_only_what_can_be_used_is_offered(kind, useless):
@@ -270,7 +270,7 @@ def test_a_record_has_to_say_which_code_from_outside_trained_it(mine):
         names.check_pinned([arm(), own()])
     (pin,) = re.findall(r"'my_own:task(@\w{12})'", str(no.value))
     names.check_pinned([own(pin)])
-    assert own(pin).training_key() != own().training_key()
+    assert own(pin).training_key != own().training_key
     mine.write_text(MINE.replace('"""Mine."""', '"""Whose?"""\n# mine'))
     names.check_pinned([own(pin)])
     mine.write_text(MINE.replace("0.1", "0.2").replace("% 11", "% 10"))

@@ -8,7 +8,7 @@ from skips import skip_without
 from claimbook.errors import BookError, DataError, UnknownName
 from claimbook.project import data_folder
 from grokbook.datasets.algorithmic import SYMBOLS, additions
-from grokbook.datasets.text import _bytes, characters, encoder, wikitext
+from grokbook.datasets.text import _byte_of_letter, characters, encoder, wikitext
 
 LINE = " the cat sat on the mat \n"
 FINEWEB = "fineweb-edu-sample/fineweb_edu_sample.txt"
@@ -26,7 +26,7 @@ def fresh_code():
 def test_code_merges_by_rank_and_writes_any_text(folder, monkeypatch):
     tiny_corpus(folder, monkeypatch)
     encode = encoder()
-    byte = {value: key for key, value in enumerate(_bytes().values())}
+    byte = {value: key for key, value in enumerate(_byte_of_letter().values())}
     assert encode("he") == [256]
     assert encode(" the") == [258]  # Ġt and he, then both
     assert encode("\x00é") == [byte[0], *(byte[b] for b in "é".encode())]

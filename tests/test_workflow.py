@@ -79,7 +79,6 @@ def test_a_killed_job_goes_on_and_the_records_are_those_of_one_run(workflow, tmp
     one = papers.get(NAME, "smoke")
     merged = records.load(one, tmp_path / "in to")
     straight = pool.run(one, device="cpu", out=tmp_path / "straight", processes=1)
-    assert merged.missing == []
     assert merged.frame.equals(straight.frame)
 
     done, story = workflow()

@@ -400,7 +400,7 @@ def collected(
         rows.setdefault(name, Row(plan, seeds, [*readers.get(name, {}).values()]))
         fresh = []
         for arm in plan.arms:
-            own = {(arm.training_key(), seed) for seed in seeds.get(arm.name, ())}
+            own = {(arm.training_key, seed) for seed in seeds.get(arm.name, ())}
             if own - listed:
                 listed |= own
                 fresh.append(arm)

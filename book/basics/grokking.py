@@ -49,8 +49,8 @@ sheet.box(
     "by heart, and finds the rule long afterwards. So do ours. They knew every example at "
     f"epoch {words(early)}, and had 95 % of the unseen sums right only from epoch {words(late)} "
     f"on (medians of {len(some.seeds)} networks); in single networks this is {factor} times as "
-    "late. They need weight decay for it, which pulls all weights towards zero: without decay "
-    f"they never had more than {words(best, '{:.1%}')} of the unseen sums right."
+    "late.\n\nThey need weight decay for it, which pulls all weights towards zero: without decay "
+    f"they never had more than {words(best, '{:.1%}')} of the unseen sums right in {epochs:,} epochs."
 )
 
 # %% tags=["hide-input"]

@@ -208,13 +208,14 @@ usual = {
     for way in (BASE, ZERO)
 }
 sheet.box(
-    "When float32 rounds a loss to zero, two things go wrong. The gradient of the correct "
-    "class is missing, and so the gradients of all classes no longer add up to zero. The "
-    "paper holds the second for the cause of loss spikes, and says that a projection which "
-    "restores the sum eliminates them. In the paper's MLP of width 512 it does not: in "
-    f"the median run {usual[ZERO]} late spikes remain, of {usual[BASE]} with the plain "
-    f"float32 loss. They end half-way: no run has one after epoch {ended} of 10,000. In an "
-    f"MLP of width 20 and in a small VGG-11 (runs: {len(runs[VGG, ZERO].seeds)}) they go on to the end of training. So a "
+    "When float32 rounds a loss to zero (a collapse), two things go wrong. The gradient of the "
+    "correct class is missing, and so the gradients of all classes no longer add up to zero. "
+    "The paper takes the second to be the cause of loss spikes, and says that a projection "
+    "which restores the sum eliminates them.\n\nIn the paper's MLP of width 512 it does not: in "
+    f"the median run {usual[ZERO]} late spikes, those after a collapse, remain; with the plain "
+    f"float32 loss there are {usual[BASE]}. They end half-way: no run has one after epoch "
+    f"{ended} of 10,000. In an MLP of width 20 and in a small VGG-11 "
+    f"(runs: {len(seen[VGG, ZERO])}) they go on to the end of training. So a "
     "missing gradient brings spikes even where the sum is zero."
 )
 
@@ -224,7 +225,8 @@ sheet.box(
 #|   The projection ends inflation in every network, and the late spikes of the wide MLP by
 #|   the middle of training. Each row is one way to train. The line under its name says
 #|   whether the sum over classes and the gradient of the correct class are intact (✓) or
-#|   broken (✗); 9/10: nine tenths of the correct gradient are left. "Mean subtracted": the mean of the last layer's rows, the mean classifier,
+#|   broken (✗); 9/10: nine tenths of the correct gradient are left; with the projection it is
+#|   one tenth, counted as broken. "Mean subtracted": the mean of the last layer's rows, the mean classifier,
 #|   is taken away after each step. Left mark: in how many runs there is inflation, in which
 #|   this mean and the mean of the features turn against each other and grow. Middle mark:
 #|   late spikes, those after a collapse, in the median run. Right mark: the epoch of the
@@ -309,8 +311,8 @@ for panel, network in zip(axes, NETWORKS, strict=True):
     panel.grid(visible=False)
     panel.spines[:].set_visible(False)
 for color, fill, label in (
-    (plots.RED, plots.RED, "yes; last spike in the second half"),
-    ("#D9E4EC", "#D9E4EC", "no; no spike in the second half"),
+    (plots.RED, plots.RED, "yes; last one: second half"),
+    ("#D9E4EC", "#D9E4EC", "no; last one: first half or none"),
     (plots.GREY, "white", "fewer than three runs"),
 ):
     axes[0].plot([], [], "s", ms=9, mec=color, mfc=fill, label=label)

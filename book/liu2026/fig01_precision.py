@@ -124,9 +124,9 @@ none = f"{(count[loss64] == 0).sum()} of {len(loss64.seeds)} runs"
 sheet.box(
     "Long after this network has fitted its training images, its loss jumps back to the "
     "level of guessing, again and again. Such jumps are called loss spikes, or slingshots. "
-    "The paper says that they vanish when the loss is computed in float64, and here they do. "
+    "The paper says that they vanish when the loss is computed in float64, and here they do.\n\n"
     f"In {EPOCHS} the network has a median of {spikes} loss spikes with the loss in float32, "
-    f"and with the loss in float64 it has 0, in {none}. Weights and gradients are in float32 "
+    f"and with the loss in float64 it has 0, in {none}. The network itself is in float32 "
     "in both. In narrower networks a float64 loss leaves some spikes in some runs "
     "(Figure 6)."
 )

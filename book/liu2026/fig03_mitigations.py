@@ -151,11 +151,12 @@ quiet = evidence.words(claims.median(held)) if len(held) else "not run"
 sheet.box(
     "Adam divides each step by the size of past gradients, plus a small number ε. The paper says that "
     "a larger ε makes loss spikes rarer, and that 1e-5 ends them. We find the same. In "
-    f"{base.settings.epochs:,} epochs this network has {jumps.get(BASE)} loss spikes with the "
-    f"usual ε of 1e-8, {jumps.get(SMALL)} with 1e-6, and {jumps.get(LARGE)} with 1e-5. The "
-    "network does collapse with 1e-5: float32 rounds the loss of "
-    f"{epochs['level']} of its samples or more to zero, for {quiet} epochs in a row. With "
-    "1e-6 loss spikes begin at this share of the samples, and with 1e-5 none does. We chose this share after the first run; at a larger one the test would fail."
+    f"{base.settings.epochs:,} epochs a wide MLP has {jumps.get(BASE)} loss spikes with the "
+    f"usual ε of 1e-8, {jumps.get(SMALL)} with 1e-6, and {jumps.get(LARGE)} with 1e-5 "
+    "(medians).\n\nWith 1e-5 there is a collapse from which spikes could come: float32 rounds the "
+    f"loss of {epochs['level']} of the samples or more to zero, for {quiet} epochs in a row, and "
+    "with 1e-6 a loss spike typically begins at about this share. We chose the share after the "
+    "first run; at a somewhat larger one the test would fail."
 )
 
 # %% tags=["hide-input"]

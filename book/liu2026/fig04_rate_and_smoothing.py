@@ -235,9 +235,10 @@ sheet.box(
     "Long after a network has fitted its images, its loss jumps back up, again and again: these "
     "are loss spikes. The paper says that smaller learning rates bring more of them. We count "
     "them from the collapse on, that is, once float32 rounds the loss of most samples to "
-    f"zero. From there on 1,000 epochs have {usual.get(1e-2)} spikes at a rate of 0.01, "
+    f"zero.\n\nFrom there on 1,000 epochs have {usual.get(1e-2)} spikes at a rate of 0.01, "
     f"{usual.get(1e-3)} at 0.001, and {usual.get(1e-4)} at 0.0001. So the sentence holds as we "
-    "test it, but it says little. At 0.01 the network stops fitting its images in the course of the "
+    "test it, by the order of these three numbers alone, but it says little. "
+    "At 0.01 the network stops fitting its images in the course of the "
     "training, and then it has no low loss to jump from. Between 0.001 and 0.0001 there is hardly a "
     "difference."
 )

@@ -89,9 +89,9 @@ sheet.box(
     f"{PAPER[1]} with a float64 loss. Our language model does the opposite. It is hundreds "
     "of times smaller, and learns a short text by heart.\n\nIts mean logit falls below zero, "
     f"and ends at {ends[low]} with a float32 loss and at {ends[high]} with a float64 loss. "
-    "So the precision of the loss makes no clear difference. At our learning rate, 0.1, others "
-    "report a rise in far larger networks, trained on far more text with the code that the paper "
-    "follows (Table 4). So size or text may decide."
+    "So the precision of the loss makes no clear difference. The authors of the code that the "
+    "paper follows report a rise at our learning rate, 0.1, in far larger networks trained on far "
+    "more text (Table 4). So size or text may decide."
 )
 
 

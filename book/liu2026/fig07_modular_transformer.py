@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · Figure 7]{.kicker} A small transformer on division has no loss spike, but collapses too little to test one
+# # [Liu et al. 2026 · Figure 7]{.kicker} A small transformer on division has no loss spike, but too few of its samples collapse for a test
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -49,7 +49,7 @@ sheet = claims.read(page.name, found)
 most = evidence.words(share.max(), "{:.0%}")
 sheet.box(
     "The paper shows loss spikes of a transformer that learns division. Ours is a quarter as "
-    "wide, learns a smaller table (modulo 31) in a tenth of the steps, and has no loss spike. But this cannot tell "
+    "wide, learns a smaller table (modulo 31) in a tenth of the steps, and has no loss spike.\n\nBut this cannot tell "
     "whether the paper's sentence holds. By the paper, a loss spike follows a collapse, in "
     "which float32 rounds the loss of most samples to zero. In our "
     f"{len(base.seeds)} runs at most {most} of the samples collapse at once. We count a jump "

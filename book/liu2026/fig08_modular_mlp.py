@@ -51,11 +51,11 @@ sheet.box(
     "The paper's caption says that this MLP, which learns division, has slingshots, or loss "
     "spikes: its loss jumps back long after the training set was fitted. It has: with the loss in "
     f"float32 the median run has {usual} loss spikes in {steps_run}, with the loss in float64 it "
-    f"has {told(count[exact])}. So this sentence holds, but two others of the paper do not.\n\n"
-    "Its cure, a projection that makes the gradients of all classes add up to zero again, leaves "
+    f"has {told(count[exact])}. So this sentence holds; others of the paper do not.\n\n"
+    "The paper's cure, a projection that makes the gradients of all classes add up to zero again, leaves "
     f"at least {count[projection].min():.0f} loss spike in every run. And the paper says of a "
-    "network on division, which it does not name, that each spike raises the test accuracy, in the "
-    f"end to all of the test set. This one ends with {accuracy} of it right."
+    "network on division, which it does not name, that each spike raises the test accuracy, until "
+    f"all of the test set is right. This one ends with {accuracy} of it right."
 )
 
 # %% tags=["hide-input"]

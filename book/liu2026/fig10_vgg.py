@@ -67,8 +67,9 @@ sheet.box(
 # %% tags=["hide-input"]
 #| name: fig-liu2026-10
 #| caption: >
-#|   A narrow VGG-11 has loss spikes with the loss in float32, and in some runs with the loss in
-#|   float64. (a, b) Training loss at every step of one run of each, from the same starting weights.
+#|   A narrow VGG-11 has loss spikes in every run with the loss in float32, and in one run with the
+#|   loss in float64. (a, b) Training loss at every step of one run of each, from the same starting
+#|   weights; (b) is the run with the spike, the other float64 runs have none.
 #|   The first small jump comes before the network fits its images, and is not counted. (c) Number
 #|   of loss spikes; each dot is a run.
 #| alt: >

@@ -64,7 +64,7 @@ sheet.box(
     "The paper shows late loss spikes of a vision transformer. Ours is a sketch of it, with "
     "an eighth of the width and a sixth of the blocks. With the loss in float32 it has "
     f"a median of {often} loss spikes in {epochs:,} epochs, and spikes in {spiking[single]}. So "
-    "it spikes, as the paper says. But the spikes are low: a typical one rises to a loss of "
+    "it spikes, as the paper says.\n\nBut the spikes are low: a typical one rises to a loss of "
     f"{peak}, while the paper's go back to the loss of guessing, {math.log(10):.2f}. And a loss "
     "in float64, which ends spikes according to the paper, does not end all of them: "
     f"{spiking[exact]} still spike."
@@ -75,8 +75,8 @@ sheet.box(
 #| caption: >
 #|   A small vision transformer has loss spikes, with the loss in float64 too, and most of them
 #|   are low. (a) Training loss at every step of one run of each; this run has the highest spikes
-#|   of all. The first jump of each line comes before any sample has collapsed, and is not counted.
-#|   Dashed: the loss of guessing. (b) Number of loss spikes; each dot is a run. (c) Share of the
+#|   of all, and the height of the typical spike is the median of all runs. The first jump of each line comes before any sample has collapsed, and is not counted.
+#|   Dashed: the loss of guessing; dotted: the height of the typical spike. (b) Number of loss spikes; each dot is a run. (c) Share of the
 #|   samples that are collapsed, that is, whose loss float32 would round to zero. It falls at each
 #|   spike. Every run is thin, and the median is thick.
 #| alt: >
@@ -93,6 +93,8 @@ guessing = math.log(10)
 loss.axhline(guessing, color=plots.GREY, ls="--", lw=1)
 loss.text(epochs, 8, f"guessing, {guessing:.2f}", color=plots.GREY, ha="right")
 loss.text(epochs, 80, f"typical spike, {peak}", color=single.color, ha="right")
+if len(peaks):
+    loss.axhline(claims.median(peaks), color=single.color, ls=":", lw=1)
 loss.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1])
 for place, run in enumerate((single, exact)):
     counts = count[run].sort_values().to_numpy()

@@ -89,7 +89,7 @@ sheet.box(
     f"{single.settings.dataset.options['train_samples']} training images, has none either: "
     f"{many[single]} loss spikes in {epochs:,} epochs, in {runs}. The MLP of Figure 1, at the "
     f"paper's width and with twice as many images, has {many[mlp]} in this time (median). So the sentence holds, as far as so small a "
-    "network shows it. A spike could have come: the paper's spikes begin from a collapse, in "
+    "network shows it.\n\nA spike could have come: the paper's spikes begin from a collapse, in "
     f"which float32 rounds losses to zero, and {most} of the samples are collapsed for most of "
     "the training."
 )
@@ -99,7 +99,7 @@ sheet.box(
 #| caption: >
 #|   A narrow ResNet-18 stays collapsed to the end and does not spike; an MLP collapses and spikes. (a, b)
 #|   Training loss at every step of one run of ResNet-18 and of one of the MLP of Figure 1. Losses
-#|   below 1e-9 lie on the lower edge. The number in the title is the median over runs; the first
+#|   below 1e-9 lie on the lower edge. The title counts the spikes, for the MLP as the median over runs; the first
 #|   small jump in (b) comes before the MLP fits its images, and is not counted. (c) Share of
 #|   the samples that are collapsed. It falls at each spike of the MLP, of which every run is thin
 #|   and the median thick.

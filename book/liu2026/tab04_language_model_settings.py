@@ -107,8 +107,8 @@ sheet.box(
     f"{len(SETTINGS)} settings by our list, and the paper states {sum(stated)} of them. So the "
     "sentence is true in part, as we ask for every setting. The paper follows public code of "
     f"other authors, which fixes {sum(in_code)} of the {len(missing)} missing settings. What "
-    "remains is the peak learning rate. Those authors tried several, and their logits are "
-    f"nearest to the paper's at a rate of {nearest:g}. This is a guess from a single number. "
+    "remains is the peak learning rate. Those authors tried several, and their mean logit is "
+    f"nearest to the paper's at a rate of {nearest:g}: this rate is our guess, from one number. "
     "Nothing is trained on this page."
 )
 

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Liu et al. 2026 · beyond the paper]{.kicker} Once float32 rounds the loss of every sample to zero, each step moves the mean classifier as Theorem 4 says
+# # [Liu et al. 2026 · beyond the paper]{.kicker} Once float32 rounds the loss of every sample to zero, a step moves the mean classifier as Theorem 4 says
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -148,11 +148,11 @@ found = {
 sheet = claims.read("liu2026/theorems", found)
 exact = abs(moved(states[-1], FLOAT64)[0])
 sheet.box(
-    "The mean of the last layer's rows, of which there is one for each class, is called the "
+    "The last layer has one row of weights for each class; the mean of these rows is called the "
     "mean classifier. In exact arithmetic a step of gradient descent cannot move it. The paper "
     "says that it does move once float32 rounds the loss of every sample to zero (a collapse): "
-    "each step then takes it away from the mean of the last layer's inputs, by the distance of "
-    "Theorem 4.\n\nWe checked this without training, on a made-up last layer and made-up inputs. "
+    "a step then moves it against the direction of the mean of the last layer's inputs, by the "
+    "distance of Theorem 4.\n\nWe checked this without training, on a made-up last layer and made-up inputs. "
     "The margin of a sample is the lead of its correct class over the others. "
     f"At {len(heads)} margins from 20 to 30, a step with the loss in float32 is "
     f"{heads[-1][0]:.2f} times as long as the theorem says (largest error {error[0]:.0e}). So "
@@ -168,7 +168,7 @@ sheet.box(
 #|   classifier as far as Theorem 4 says; with the loss in float64 it does not move. The
 #|   height is one step divided by the step of the theorem: at 1 the two are equal, at 0 nothing
 #|   moves, and below 0 the step goes the other way. All samples have the same margin, and each
-#|   margin is another made-up network. Dots are the margins that the claim is judged at. From
+#|   margin is another made-up last layer. Dots are the margins that the claim is judged at. From
 #|   the dashed line on (24 ln 2 = 16.6) some samples have collapsed, and from 19 on all have.
 #| alt: >
 #|   The movement is near zero below a margin of 15, negative before 16.6, and one from

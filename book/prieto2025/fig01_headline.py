@@ -94,7 +94,7 @@ replacement for softmax that rounds to zero far later. The other is ⊥Grad, whi
 each gradient: that part would only make the weights longer or shorter. Both work in our MLP, without weight decay.
 
 With softmax alone it gets
-{words(claims.median(softmax.at(TEST, END)), "{:.1%}")} of the test set right at epoch {END:,}, with StableMax
+{words(claims.median(softmax.at(TEST, END)), "{:.1%}")} of the test set right at epoch {END:,} ({len(softmax.seeds)} runs), with StableMax
 {words(claims.median(late), "{:.1%}")} in the median. We ask for 95\u00a0%, which {reached} of {len(late)} networks reach;
 the slowest gets {words(late.min(), "{:.1%}")}, hence the badge "mixed". These two trainings differ in one setting of Adam,
 β2, as well, so they do not tell whether it is the rounding that counts. With ⊥Grad and softmax a network generalises as

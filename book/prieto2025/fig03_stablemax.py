@@ -104,10 +104,10 @@ sheet = claims.read("prieto2025/fig03", found)
 sheet.box(
     "A network's outputs, the logits, become shares: each has a term, which is divided by the sum of all terms. In softmax "
     "the terms are exponentials. When one logit leads by too much, rounding leaves its term alone in the sum, and the "
-    "others are lost. The paper calls StableMax, a replacement for softmax whose terms grow along a line, numerically more "
+    "others are lost.\n\nThe paper calls StableMax, a replacement for softmax whose terms grow along a line, numerically more "
     "stable. It is: in float32 a sum of two terms loses the smaller one once its logit is "
-    f"{softmax['float32']:.1f} behind with softmax, and {stable['float32']:,.0f} behind with StableMax, with zero half-way "
-    "between the two logits, which is StableMax's worst case. StableMax lasts "
+    f"{softmax['float32']:.1f} behind with softmax, and {stable['float32']:,.0f} behind with StableMax. This is StableMax's "
+    "worst case, in which zero lies half-way between the two logits. StableMax lasts "
     "longer in float16 and float64 too, so the sentence holds. No network was trained for this page."
 )
 

@@ -105,7 +105,7 @@ Softmax cross-entropy can round the loss of a sample to zero, and learning then 
 replacement for softmax, rounds far later. The paper says that it leads to grokking in commonly studied settings. We trained an MLP with
 it, without weight decay.
 
-Half of the test set is right at epoch {middle(addition)} for addition and at {middle(product)}
+Half of the test set is right at a median epoch of {middle(addition)} for addition and of {middle(product)}
 for multiplication modulo 113, long after the network fits the training set. In {solved} of {len(later)} runs both tasks get to
 95\u00a0% of the test set before epoch {addition.settings.epochs:,}, so the sentence holds. Sparse parity is learned too. Nothing
 here says how a transformer fares: we trained none with StableMax alone.""")
@@ -118,12 +118,12 @@ here says how a transformer fares: we trained none with StableMax alone.""")
 #|   accuracy with StableMax is solid, training accuracy dashed. Dots are at half of
 #|   the test set, with their epochs; the level line is at 95 %. Sparse parity was run
 #|   on two sets of data, the second dash-dotted ("again"). (b) The L2 norm of all
-#|   weights of the same networks; addition lies under multiplication. (c) Addition with softmax instead, and with other
-#|   ways to write the two numbers: which of them lets a network generalise at once? With
-#|   two-hot inputs, which have a 1 at the place of each number, and with random codes of
+#|   weights of the same networks; addition lies under multiplication. (c) Another
+#|   question, without StableMax: with which ways to write the two numbers does a network with
+#|   softmax generalise on addition at once? With two-hot inputs, which have a 1 at the place of each number, and with random codes of
 #|   14 bits, the network fits its training set and stays at the lower edge on the test
 #|   set. With the digits of base 2 test accuracy rises with training accuracy, and so it
-#|   does with scalars, the numbers themselves. Each network is thin, their median thick.
+#|   does with scalars, the numbers brought to mean 0 and variance 1. Each network is thin, their median thick.
 #|   Diamonds are the authors' curves; of parity, those of the second set.
 #| alt: >
 #|   Left: training accuracy is 100 percent at once, test accuracy of addition and

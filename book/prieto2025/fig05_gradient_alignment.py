@@ -120,7 +120,7 @@ weights as one vector it is lower, {wholes[plain]} in the MLP and {wholes[block]
 #|   cosine between the weights and the negative gradient of one matrix, each network
 #|   thin and their median thick. The dash-dotted line takes all weights as one vector;
 #|   the number beside it is its median after the fit. The left dot is the largest
-#|   cosine of the output layer while half of the training set is wrong, the right dot
+#|   cosine of the output layer while half of the training set or more is wrong, the right dot
 #|   its largest after the fit. The range above the right dot is that of the output
 #|   layer from the fit on, for the median network. In the transformer this layer is
 #|   called unembedding.

@@ -99,13 +99,15 @@ waits = {run: words(claims.median(joins(run))) for run in (fast, slow)}
 behind = found["together"][1]
 usual, most = words(claims.median(behind)), words(behind.max())
 sheet.box(f"""\
-⊥Grad takes out of each gradient the part along the weights, which only makes a network surer of its answers. The paper
-says that optimizers with it, ⊥AdamW and ⊥SGD, generalise without overfitting first. Our MLP does: with ⊥AdamW, and with
-⊥SGD and StableMax, test accuracy is within 5 points of training accuracy {usual} epochs after the fit in the
-median; in the slowest network it takes {most} epochs. So the sentence holds for the MLP, which the badge judges. It fails for a
-transformer on subtraction. That overfits for {waits[fast]} epochs with ⊥AdamW and StableMax, which is less than the
+⊥Grad takes the part along the weights out of each gradient. That part mostly makes a network surer of its answers. The paper
+says that optimizers with it, ⊥AdamW and ⊥SGD, generalise without overfitting first. Our MLP does so with ⊥AdamW, and with
+⊥SGD and StableMax: in the median run test accuracy is within 5 points of training accuracy {usual} epochs after the fit, in the
+slowest after {most}. We allow 60, so the sentence holds for the MLP, which the badge judges.
+
+It fails for a transformer on subtraction. With ⊥AdamW and StableMax that overfits for {waits[fast]} epochs, less long than the
 {waits[slow]} with weight decay. With ⊥AdamW and the paper's cross-entropy it is at
-{words(claims.median(soft.last(TEST)), "{:.0%}")} of the test set when its {soft.settings.epochs:,} epochs are over.""")
+{words(claims.median(soft.last(TEST)), "{:.0%}")} of the test set when its {soft.settings.epochs:,} epochs are over
+(medians of {len(soft.seeds)} runs).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-06
@@ -147,12 +149,12 @@ for run in block:
     )
 plots.paper(axes[0], [], [])
 plots.thousands(axes[0])
-for run, place in ((fast, (1600, 24)), (slow, (3900, 45))):
+for run, place in ((fast, (1450, 24)), (slow, (3900, 45))):
     words_of = f"{waits[run]} epochs\nbehind training"
     axes[0].text(*place, words_of, color=run.color, ha="center")
 end = words(claims.median(soft.last(TEST)), "{:.0%}")
 axes[0].text(
-    soft.settings.epochs, 78, f"{end} at the end", color=soft.color, ha="right"
+    soft.settings.epochs, 62, f"{end} at the end", color=soft.color, ha="right"
 )
 axes[1].text(495, 5, f"median {usual} epochs\nbehind, slowest {most}", ha="right")
 axes[1].set_ylabel("")

@@ -121,8 +121,10 @@ sheet.box(f"""\
 ⊥Grad leaves the part along the weights out of each gradient. The paper says that gradient descent with it (⊥SGD) moves
 directly to low training and test loss. In our MLP it does, with StableMax in place of softmax in the loss: whenever the
 training loss halves, the test loss falls too, in all from {words(claims.median(ortho.at(TEST, 0)), "{:.1f}")} to
-{low[ortho]}. So the sentence holds. With plain SGD (a tenth of the rate, no momentum, twenty times the epochs) the test loss climbs to {low[sgd]} while the training loss falls. With
-weight decay it climbs to {peaks[decay]} and then comes down a little. But ⊥SGD alone is not enough: with softmax its
+{low[ortho]}. So the sentence holds.
+
+With plain SGD (and softmax, a tenth of the rate, no momentum, twenty times the epochs) the test loss climbs to
+{low[sgd]} while the training loss falls. With weight decay it climbs to {peaks[decay]} and then begins to fall. But ⊥SGD alone is not enough: with softmax its
 test loss rises on the way (not drawn).""")
 
 # %% tags=["hide-input"]

@@ -88,13 +88,15 @@ usual = words(claims.median(rises), "{:.1f}")
 sheet.box(f"""\
 In a softmax collapse (SC) softmax rounds the loss of a training sample to zero, and its correct class is learned no
 more. To show that Adam is not to blame, the paper trains by gradient descent in steps of equal length, and says that
-collapse ends grokking there too. In our MLP with 60 and 70\u00a0% of the pairs it does: once half of the samples have
+collapse ends grokking there too.
+
+In our MLP with 60 and 70\u00a0% of the pairs it does: once half of the samples have
 collapsed, test accuracy rises by at most {usual} points in the median network and {most} in any, whichever of three
 float types the loss has. So the sentence holds.
 
-A loss with fewer bits collapses sooner. With 40\u00a0% there is nothing
-to end: within {small[0].settings.epochs:,} epochs no network generalises, collapsed or not, and only float16
-collapses.""")
+With fewer bits in the loss the samples collapse sooner. With 40\u00a0% there is nothing
+to end: within {small[0].settings.epochs:,} epochs no network generalises, collapsed or not, and only in float16
+do many samples collapse.""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-09

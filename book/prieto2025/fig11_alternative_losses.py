@@ -95,7 +95,9 @@ A penalty on the logits, the outputs of a network, adds their length (norm) to t
 paper says that it leads to grokking without weight decay. It does here: at the best of the
 strengths that we tried, {best:g}, an MLP first has 95\u00a0% of the test set right at epoch
 {epochs[chosen]}, while StableMax, the paper's own remedy, needs {epochs[stable]} (the median run; not all get there in {end:,} epochs). So the
-sentence holds as we test it. But a network may fall back: the worst of
+sentence holds as we test it.
+
+But a network may fall back: the worst of
 {len(chosen.seeds)} networks ends at {worst}. The paper calls a third loss, Taylor softmax,
 the fastest. It is the slowest here, with {slow} of the test set right after {end:,} epochs
 (n = {len(taylor.seeds)}).""")

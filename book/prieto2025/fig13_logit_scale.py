@@ -112,10 +112,12 @@ The paper multiplies the outputs of a network, the logits, by a factor α. It sa
 controls generalisation where that happens anyway, as in a shallow network with squared error.
 We trained an MLP with one hidden layer and squared error, and asked that each larger α
 lengthens the delay, the epochs from the fit of the training set to 90\u00a0% of the test set.
-This fails: from α = 1 to α = 2 the delay falls from {one} to {two} epochs. From there on it
-grows, to {ten} at α = 10. The learning rate is divided by α², as in the authors' code, so that α is
-not all that changes. This rule belongs to gradient descent without Adam, and there the delay
-does grow with each α that fits (not drawn, a single network for each).
+This fails: from α = 1 to α = 2 the median delay falls from {one} to {two} epochs. From there on it
+grows, to {ten} at α = 10.
+
+The learning rate is divided by α², as in the authors' code, so that α is not all that changes. This
+division belongs to gradient descent without Adam. There the delay does grow with each α at which the network
+fits (not drawn, a single network for each).
 
 The paper also says that with two hidden layers no α brings generalisation about. That holds
 here: within {last:,} epochs they never generalise ({fewest} or more networks for each α).""")
@@ -127,7 +129,7 @@ here: within {last:,} epochs they never generalise ({fewest} or more networks fo
 #|   generalise at no α, with squared error (b) or with cross-entropy (c). A hollow circle is
 #|   the fit, the epoch with 99 % of the training set right. A filled circle is the epoch with
 #|   90 % of the test set right. The number next to them is the delay in epochs. All are
-#|   medians. A cross at the end says that no network had generalised, a grey cross that the
+#|   medians, of two networks the smaller value. A cross at the end says that no network had generalised, a grey cross that the
 #|   training set was not fitted either. The learning rate is divided by α².
 #| alt: >
 #|   Three panels of epoch against alpha, logarithmic axes. One layer: nothing is fitted at

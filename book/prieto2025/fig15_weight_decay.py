@@ -114,13 +114,13 @@ by_rate = {
 assert all(by_rate[rate] == f"{len(stays)} of {len(stays)}" for rate in MIDDLE)
 assert all(by_rate[rate] == f"0 of {len(stays)}" for rate in ("0.002", "0.05"))
 sheet.box(f"""\
-⊥AdamW is AdamW without the part of each gradient that lies along the weights. The paper says
+⊥AdamW is AdamW without weight decay, and without the part of each gradient that lies along the weights. The paper says
 that it leads to grokking faster than the best weight decay, and names no learning rate. We
 compare both in an MLP, each at its own best of the rates that we tried, chosen by these same
 runs; Adam's β2 and ε differ as well.
 
 ⊥AdamW first has 95\u00a0% of the test set right at epoch {first[top_perp]}, AdamW with
-weight decay at {first[top]}. The median lead of ⊥AdamW is {lead} epochs, and it leads in
+weight decay at {first[top]} (medians). Compared run by run, ⊥AdamW has a median lead of {lead} epochs, and it leads in
 {(ahead > 0).sum()} of {len(ahead)} runs, hence "mixed". With both at a rate of 0.01 it leads.
 At a rate of 0.05 ⊥AdamW fits its training set and does not generalise.""")
 

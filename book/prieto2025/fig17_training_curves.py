@@ -74,12 +74,13 @@ sheet.box(f"""\
 The paper trains a language model, GPT-2, in four ways: with softmax alone (SCE, in the figure
 Softmax CE), with StableMax, a replacement for softmax, in the loss or in attention, and with
 ⊥Grad, which leaves out the part of the gradient along the weights. StableMax in the loss ends
-last: by {apart["paper"]} points or more its next token is less often among the five likeliest.
+last: the next token is among its five likeliest less often, by {apart["paper"]} points or more.
 
 Our model is much smaller, and its training far shorter. There StableMax in the loss is last too,
-from the first measurement on, and ends {apart["here"]} points below the next. How it ends stays open.
+from the first measurement on, and ends {apart["here"]} points below the next. So this order holds; how a long
+training ends stays open.
 
-On images, with a ResNet-18, the ways end level in the paper. Here, with {len(images[0].seeds)} network of
+On images, with a ResNet-18, three of these ways end level in the paper. Here, with {len(images[0].seeds)} network of
 each and a learning rate of our choice, StableMax in the loss leads at the start.""")
 
 # %% tags=["remove-input"]

@@ -86,7 +86,7 @@ apart = {
 }
 on_text, on_images = (value.lstrip("+-") for value in apart.values())
 sheet.box(f"""\
-StableMax is the paper's replacement for softmax. In the paper's table it costs a language
+StableMax is the paper's replacement for softmax, here in the loss. In the paper's table it costs a language
 model, GPT-2, {-printed(TEXT, "StableMax CE"):.1f} points of top-five accuracy: the next token is
 less often among its five likeliest. On images StableMax and softmax are level.
 
@@ -131,7 +131,8 @@ tables.prose(f"""
 #|   accuracy minus that of softmax, in points: (a) top-five accuracy of a small GPT-2, (b)
 #|   accuracy on CIFAR-10. Dots are our trainings, and their bars one standard error of the
 #|   finite test set. Diamonds are the paper's values. Grey is the band that we count as near
-#|   the paper's value. ⊥Grad and StableMax in the attention are drawn for comparison.
+#|   the paper's value. ⊥Grad and StableMax in the attention are drawn for comparison. The
+#|   StableMax loss is computed in float64, the others in float32.
 #| alt: >
 #|   Text: the paper has StableMax in the loss 8.6 points below softmax, orthogonal gradients
 #|   0.8 and StableMax attention 2.0 below; ours are 5.3 and 0.4 below, both at the right end

@@ -99,12 +99,12 @@ decay, at a rate of {rates[1]:g}, the wait is {waits[strong].min():.0f} to
 
 That is not all: at a
 rate of {rates[1]:g} ⊥Grad brought none of {len(steep.seeds)} runs there in
-{steep.settings.epochs:,} epochs, though all had fitted, and at a tenth of the first rate
-none even fitted in {flat.settings.epochs:,} (not drawn). In their transformer (subtraction, rate
-{rates[2]:g}) ⊥Grad brought none of {len(soft.seeds)} runs all the way there in
-{soft.settings.epochs:,}, though they end above nine tenths of the test set; with another
-loss, StableMax, as well, they get there {waits[fast].min():.0f} epochs or more after
-nearly all of the training set is right.""")
+{steep.settings.epochs:,} epochs, though all had fitted, and at
+{flat.settings.optimizer.options["lr"]:g} none even fitted in {flat.settings.epochs:,} (not drawn).
+In their transformer (subtraction, rate {rates[2]:g}) ⊥Grad brought none of {len(soft.seeds)} runs
+all the way there in {soft.settings.epochs:,}, though they end above nine tenths of the test set. With
+StableMax, another loss, added to it, they get there, but {waits[fast].min():.0f} epochs or more after
+the fit.""")
 
 
 # %% tags=["hide-input"]
@@ -113,8 +113,8 @@ nearly all of the training set is right.""")
 #|   With ⊥Grad, which takes the part of the gradient along the weights away, an MLP generalises almost as soon
 #|   as it fits, but not at five times the rate, and a transformer still waits. Each dot is one run. It shows
 #|   how many epochs lie between 95 % of the training set right and 95 % of the test set right. A dot is hollow
-#|   if the run is below 95 % of the test set again in more than 2 % of its later logs. A triangle marks where
-#|   training ended in a row of which no run got there. The grey words say how many runs got there. (a) Prieto
+#|   if the run is below 95 % of the test set again in more than 2 % of its later logs. Where no run got there,
+#|   a triangle marks the end of training. The grey words say how many runs got there. (a) Prieto
 #|   et al.'s MLP on addition modulo 113; the learning rate is 0.01 unless the row says otherwise, and decay is
 #|   weight decay. (b) Their transformer without layer norm on subtraction modulo 113; the last row has both
 #|   ⊥Grad and StableMax.

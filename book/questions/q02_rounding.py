@@ -75,10 +75,12 @@ runs each).
 A loss of zero alone does not stop learning. What stops it is that the correct class then
 gets no gradient. With seven tenths of the sums, a softmax in float32 that
 keeps this gradient went on to nearly the whole test set in {(kept.last(TEST) > 0.95).sum()}
-of {len(kept.seeds)} runs, while every loss was exactly zero. Nor does learning
-always stop: in float64 on a smaller task networks still learned after most of their
-losses had become zero. And rounding is not all that can be missing: with 40 % of the
-sums, the paper's usual share, no precision got beyond guessing in 20,000 epochs.""")
+of {len(kept.seeds)} runs, while every loss was exactly zero. Even without this gradient
+learning need not stop: in float64 on a smaller task networks still learned after most of
+their losses had become zero.
+
+And rounding is not the only obstacle: with 40 % of the sums, the paper's usual share, no
+network got beyond guessing in 20,000 epochs, whatever the precision of its loss.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-02
@@ -118,8 +120,8 @@ for run in (single, double):
 panel.axvline(0, color=plots.GREY, ls="--", lw=1)
 panel.text(250, -17, "at 0: half of the float32\nlosses are exactly zero")
 own = claims.median(line(double)) - claims.median(since)
-plots.note(panel, "half of the float64\nlosses are zero too", (own, 27), (9000, 13))
-for level, high, run in ((far, 36, double), (short, -4, single)):
+plots.note(panel, "half of the float64\nlosses are zero too", (own, 27), (9000, -18))
+for level, high, run in ((far, 37.5, double), (short, -9.5, single)):
     panel.text(
         16_000, high, f"{run.label} losses: +{level:.0f}", color=run.color, ha="right"
     )

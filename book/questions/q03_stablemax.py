@@ -110,24 +110,24 @@ With it {len(reached)} of {len(reached)} of their MLPs learned addition
 modulo 113, at epoch {claims.median(reached):,.0f} (median); with a softmax in float64, in
 a somewhat shorter training with another β2 of Adam, none of {len(ends[PAPER, SOFT])} passed
 {math.ceil(ends[PAPER, SOFT].max())} % of the test set. The learning rate was
-{paper_rate:g}, the only one tried with AdamW at this size. With gradient descent and
-the official code's ⊥Grad StableMax needs {claims.median(when[DESCENT, STABLE]):,.0f}
-epochs; with ⊥Grad as the paper writes it no run even fits its training set in a training of the
-same length.
+{paper_rate:g}, the only one tried with AdamW at this size. With gradient descent, and ⊥Grad as
+the official code has it, StableMax needs {claims.median(when[DESCENT, STABLE]):,.0f}
+epochs; with ⊥Grad as the paper writes it, no run that long even fits its training set.
 
-At learning rates of 0.003 and 0.01 single runs of a smaller MLP learned the rule, with some
-values of β2 and not with others. At 0.001 none quite did in a short training.
+In a smaller MLP, on sums modulo 97, single runs with StableMax learned the rule at rates of
+0.003 and 0.01, with some values of Adam's β2 and not with others. At 0.001 none quite did in
+a short training.
 
-It is open what makes it work, and rounding is not
-all: in a small MLP (sums modulo 97, rate 0.01, both with the β2 of Adam that suits
-StableMax best) a cross-entropy that cannot round ended at
+It is open what makes StableMax work, and rounding is not all: in this smaller MLP, at a rate
+of 0.01 and with the β2 that suits StableMax best, a cross-entropy that cannot round ended at
 {middle[FREE, 0.01]:.0f} % of the test set and StableMax at {middle[STABLE, 0.01]:.0f}
 %, in single runs.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-03
 #| caption: >
-#|   StableMax ends higher than softmax in the five settings drawn (not in an MLP with AdamW and ⊥Grad, see below), also where no softmax loss is rounded to zero,
+#|   StableMax ends higher than softmax in the five settings drawn, also where no softmax loss is rounded to
+#|   zero (in an MLP with AdamW and ⊥Grad, not drawn, it is later than softmax),
 #|   and far higher than a cross-entropy that cannot round. Colours are those of (c): StableMax green, softmax
 #|   orange, the cross-entropy that cannot round black. (a) Test accuracy at the end of training. Bars are
 #|   medians and dots single runs; the words in a bar are the median epoch from which on the network has 95 %.

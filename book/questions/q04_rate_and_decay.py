@@ -101,12 +101,12 @@ Count time in units of 1 / (rate × decay) epochs. With AdamW and a product of a
 transformer learned addition after about {usual[SINGH]:.0f} units, that of Prieto et
 al.'s MLP after about {usual[PRIETO]:.0f}, and single runs of the two after
 {both.min():.0f} to {both.max():.0f}. This leaves out {missing} of
-{len(both) + missing} runs that had not generalised when training ended; most of them
-were trained for fewer units than any run of their network took.
+{len(both) + missing} runs that had not generalised when training ended; most of them were
+trained for fewer units than even the earliest run of their network needed.
 
 The MLP takes more units the larger
 its decay, partly since decay delays its fit of the training set too; at a rate of 0.05 a decay of 8
-keeps it from fitting. The numbers belong to network and data: Singh et al.'s transformer with a layer norm takes
+keeps it from fitting. Other networks and data have other numbers: Singh et al.'s transformer with a layer norm takes
 about {claims.median(pace[NORM]):.1f} units, Tiwari et al.'s MLP {claims.median(pace[TIWARI]):.1f}; with fewer sums Prieto et al.'s MLP
 takes {claims.median(pace[FEWER]):.0f} units.""")
 

@@ -75,8 +75,9 @@ The task is addition modulo 113 (AdamW, learning rate 0.001, weight decay 1). We
 test set is right, in medians of {len(stays[none])} runs. Without a layer norm it is
 {lasting[none]:,.0f}. With a norm on the values of attention it is
 {middle[values]:,.0f}, and {steady.sum()} of {len(steady)} runs then stay above 90 %.
-With a norm before the MLP it is {middle[mlp]:,.0f}, but jumps of the loss throw the
-network back now and then to the end of training: it stays above 90 % to the end only from epoch
+
+With a norm before the MLP it is {middle[mlp]:,.0f}, but until training ends, jumps of the loss
+throw the network back now and then: it stays above 90 % only from epoch
 {lasting[mlp]:,.0f} on, later than without a norm. With a norm on queries and keys alone
 {reached.sum()} of {len(reached)} runs got there in {END:,} epochs.""")
 

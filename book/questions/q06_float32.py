@@ -103,7 +103,9 @@ loss is computed in float64.
 Their wide MLP on images has {claims.median(many[WIDE, SINGLE]):.0f} of them in
 {runs[WIDE, SINGLE].settings.epochs:,} epochs (median of {len(many[WIDE, SINGLE])}
 runs), and none if the loss alone is computed in float64. They return if the float64
-gradient is damaged as float32 would. A wide MLP on division has {claims.median(many[DIVISION, SINGLE]):.0f} in four times as
+gradient is damaged in the way in which float32 damages it.
+
+A wide MLP on division has {claims.median(many[DIVISION, SINGLE]):.0f} in four times as
 long a training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} runs). Counted are jumps that follow a collapse, a state
 in which many samples have a loss that float32 rounds to zero.
 
@@ -112,7 +114,8 @@ In other networks some remain with a float64 loss: in
 {keep[VGG, LOSS64]} of {len(many[VGG, LOSS64])} of a small VGG-11, and in
 {keep[VIT, LOSS64]} of {len(many[VIT, LOSS64])} of a small ViT. And Singh et al.'s
 transformer, trained with weight decay and a layer norm before its MLP, has
-{claims.median(many[SINGH, LOSS64]):.0f} jumps with a float64 loss; whether they follow
+{claims.median(many[SINGH, LOSS64]):.0f} jumps in 10,000 epochs with a float64 loss
+(median of {len(many[SINGH, LOSS64])} runs); whether they follow
 a collapse was not measured, and their cause is unknown.""")
 
 # %% tags=["hide-input"]

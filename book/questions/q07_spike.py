@@ -137,16 +137,17 @@ On 200 images, at a learning rate of 0.001, spikes come with an intact sum too. 
 sum restored the wide MLP still has {usual[WIDE, ZERO]:.0f} loss spikes in
 {runs[WIDE, ZERO].settings.epochs:,} epochs, where float32 has {usual[WIDE, BASE]:.0f}
 (medians), but none after epoch {max(ends[ZERO]):,}; the narrow one has
-{usual[NARROW, ZERO]:.0f}, about as many as in float32. A broken sum also brings spikes. In a
-float64 loss that breaks the sum and keeps nine tenths of the correct gradient there are {usual[WIDE, BROKEN]:.0f} and
+{usual[NARROW, ZERO]:.0f}, about as many as in float32.
+
+A broken sum also brings spikes. A float64 loss that breaks the sum and keeps nine tenths of the
+correct gradient gives the wide MLP {usual[WIDE, BROKEN]:.0f} and the narrow one
 {usual[NARROW, BROKEN]:.0f}. These seem to need a growing mean classifier, the mean of the last layer's rows: with
 this mean subtracted the wide MLP ({len(meanless)} runs) has none, and the narrow one
-none in most runs.
+none in most runs (not drawn). But if the whole correct gradient is kept and only the sum is broken, the narrow one
+spikes even with the mean subtracted, and the wide one does not ({len(wide_alone)}
+run{"s" * (len(wide_alone) > 1)}; not drawn).
 
-But if the whole correct gradient is kept and only the sum is broken, the narrow one
-spikes even with the mean subtracted, and the wide one does not (runs: {len(wide_alone)}). The figure does not show
-these runs. Just before a spike of the narrow
-one in float32 the curvature exceeds what Adam's steps can bear, in all {len(lead)} runs
+Just before a spike of the narrow one in float32 the curvature exceeds what Adam's steps can bear (c), in all {len(lead)} runs
 whose spike followed a collapse; no other network was followed step by step.""")
 
 

@@ -93,21 +93,21 @@ assert all((again[name] < again[PERP]).all() for name in (MUON, GROKFAST))
 assert all((again[name] < again[DECAY]).all() for name in (MUON, GROKFAST))
 sheet = claims.read(page.name, {})
 sheet.box(f"""Begin with weight decay in AdamW, and tune the learning rate. In two
-MLPs on modular addition some strength of it worked at every rate that we tried it at,
+MLPs on modular addition some strength of it worked at every rate that we tried,
 from {every[0]:g} to {every[-2]:g}, in the larger one to {every[-1]:g}.
 
 ⊥Grad, which takes the part of the gradient along the
 weights away, can be quicker. With both tuned, the smaller MLP generalised at step
 {quick:.0f} in place of {safe:.0f} (medians of {len(came[PERP])} runs; decays were tried
-a factor of ten apart, and in a finer tuning decay came close). In the larger one neither
-leads, each at its best rate.
+a factor of ten apart, and in a finer tuning decay came close). In the larger MLP, each at its
+best rate, neither leads.
 
 But ⊥Grad worked at some rates only: from {first:g} (not with every β2 of Adam) to {last:g} or a
 little more. At lower rates {np.isfinite(below).sum()} of {len(below)} runs, each at its best β2,
 had generalised when training ended, and at the next higher rate of the larger MLP
 {np.isfinite(above).sum()} of {len(above)} runs. These trainings had {min(lengths):,} to {max(lengths):,} steps.
 
-On sparse parity ⊥Grad was earlier than decay
+On sparse parity (not drawn) ⊥Grad was earlier than decay
 and worked at more rates. In a finer tuning, on the page of all remedies, two others came
 before both there: the optimizer Muon, which never worked on the two additions of that
 page, and Grokfast with its authors' settings, which add L2 to the loss. On MNIST, as this

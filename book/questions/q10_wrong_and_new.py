@@ -85,8 +85,8 @@ lasts = {
 usual = {way: claims.median(spikes[512, way]) for way in (BASE, ZERO, BROKEN, EXACT)}
 assert np.isinf(radial.onset()).all() and (spikes[512, ZERO] > 0).all()
 sheet = claims.read(page.name, {})
-sheet.box(f"""Much of what the papers show came out here too, least of it in
-Tiwari et al.'s; some of their numbers, explanations and cures failed.
+sheet.box(f"""Much of what the papers show came out here too, least of what
+Tiwari et al. show; some of the papers' numbers, explanations and cures failed.
 
 With Tiwari et al.'s penalty on activations an MLP should, they say,
 generalise at epoch {PRINTED:,}; as we read the paper (learning rate 0.001) none of

@@ -90,7 +90,9 @@ sheet = claims.read(
 middle = race.short  # the median step
 sheet.box(f"""Tiwari et al. say that their penalty, which draws the lengths of
 activations (the numbers inside a network) to a target, is faster than MAN, which pulls
-them to zero. On this task, which is not theirs, it is slower. We tried twelve ways to make an MLP generalise, called
+them to zero. On this task, which is not theirs, it is slower.
+
+We tried twelve ways to make an MLP generalise, called
 remedies, each with the best learning rate and strength of an equal search, and trained
 {len(race.onset["none"])} networks with each. With Tiwari's penalty none of them
 generalised within {steps:,} steps; with MAN the median network did at step
@@ -103,8 +105,8 @@ them may come closer to ⊥Grad.""")
 #| name: fig-remedies-addition
 #| caption: >
 #|   ⊥Grad comes first, then L2 in the loss and weight decay, then two penalties that make activations short.
-#|   With five remedies no run generalises in time, nor does any without a remedy; those without
-#|   a remedy and with the softmax without rounding diverged at the setting that tuning chose. A dot is one run, at the
+#|   With five remedies no run generalises in time, nor does any without a remedy. The runs without a remedy,
+#|   and those with the softmax without rounding, diverged at the setting that tuning chose. A dot is one run, at the
 #|   step from which on its test accuracy is above 90 %; a cross is a run that ended without that. On the right
 #|   is the median step. Each remedy has the learning rate and the strength that its own tuning chose. Three
 #|   remedies are penalties on the lengths of activations: "activations to zero" is MAN, "activations of short

@@ -147,9 +147,9 @@ every = sum(len(times) for _, times in norms)
 soon = sum(int((times <= 2).sum()) for _, times in norms)
 whole = sum(bool((times <= 2).all()) for _, times in norms)
 COUNT = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
-sheet.box(f"""Is the length of the weights all that a remedy changes? We trained small
-MLPs without any remedy and held the norm (length) of each of the three weight matrices,
-from the first step on, at the value that a remedy gives it by the time of generalising. On addition modulo 59,
+sheet.box(f"""A remedy, such as weight decay, brings generalisation. Is the length of the weights all that it
+changes? We trained small MLPs without any remedy and held the norm (length) of each of the three weight matrices,
+from the first step on, at the value that it has when a network with the remedy generalises. On addition modulo 59,
 addition modulo 97 and sparse parity {finite} of {every} networks then generalised.
 
 Not
@@ -172,7 +172,9 @@ This is an experiment of ours; no paper's claim is judged.""")
 #|   dotted line, at twice as many, it is in time. A cross is a run that ended without generalising. The title
 #|   of a panel counts the runs that generalise. (a) The norm of each matrix is held. (b) Their total norm is
 #|   held, and the matrices may share it freely. (c) The length of the logits is held. MLPs with two hidden
-#|   layers of width 128, AdamW at the learning rate that was tuned for the remedy (0.003 to 0.03).
+#|   layers of width 128, AdamW at the learning rate that was tuned for the remedy (0.003 to 0.03). The remedies:
+#|   ⊥Grad takes out of each gradient the part along the weights, the pull to zero is a penalty on the length of
+#|   activations, and L2 a penalty on that of the weights.
 #| alt: >
 #|   Three panels of eight rows. In the first all marks are dots, most of them left of the line at 2; those of sparse parity and of the pull on
 #|   modulo 97 lie partly right of it. In the second two rows are mostly crosses. In the third nearly all marks are crosses.

@@ -45,10 +45,11 @@ since nothing is late that a penalty could bring forward. An MLP that starts wit
 weights is known to generalise late on MNIST if it is trained with squared error. With
 cross-entropy and a tuned learning rate it did not: without any remedy it had 80 % of
 the test set right from step {early:.0f} on, before it had fitted its training images at
-step {fitted:.0f} (medians of {len(race.onset["none"])} runs). Three penalties on activations, Tiwari's among them, harm; no other remedy does:
-networks whose activations are pulled to zero end at
+step {fitted:.0f} (medians of {len(race.onset["none"])} runs).
+
+Three penalties on activations, Tiwari's among them, harm: networks whose activations are pulled to zero end at
 {told(ends("activations"), "{:.0%}").split(" (")[0]} of the test set, those without a
-remedy at {told(ends("none"), "{:.0%}").split(" (")[0]}.""")
+remedy at {told(ends("none"), "{:.0%}").split(" (")[0]}. No other remedy does harm.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-images

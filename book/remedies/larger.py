@@ -34,7 +34,7 @@ learning rate that its own tuning chose
 ⊥Grad is also the first of five remedies, with weight decay second, at {middle("decay")}. The
 strengths of weight decay were a factor of ten apart; a second tuning with finer strengths and
 more remedies (not drawn) keeps ⊥Grad ahead of weight decay in every pair of runs. Tiwari's penalty,
-not among the five, generalised at no point of it.""")
+not among the five, generalised at none of the settings that this second tuning tried.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-larger

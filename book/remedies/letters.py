@@ -54,7 +54,9 @@ learned to guess the next letter of Shakespeare at a learning rate of 0.001, wit
 remedy at the strength that was best on addition modulo 59. After 1,000 steps it had
 {middle("none")} of the letters right without a remedy, {middle("⊥Grad")} with ⊥Grad,
 {middle("decay")} with weight decay, and {middle("activations")} with activations pulled
-to zero (medians of {len(right["none"])} runs). So ⊥Grad, which came first on
+to zero (medians of {len(right["none"])} runs).
+
+So ⊥Grad, which came first on
 addition modulo 59, costs next to nothing here. No strength was tuned for letters: a weaker
 penalty or decay may cost less. And in a longer training, in which a network overfits, decay or
 dropout might gain.""")
@@ -78,7 +80,8 @@ axes.axvline(100 * right["none"].median(), color=plots.GREY, lw=1)
 axes.set_yticks(range(len(order)), map(SHARED["called"], order))
 axes.set(xlim=(0, 41), ylim=(len(order) - 0.5, -0.5))
 how = "after\n1,000 steps,\nrate 0.001,\nstrengths of\naddition\nmodulo 59"
-axes.text(1, 5, how, va="center", fontsize=9)
+blank = {"fc": "white", "ec": "none", "pad": 1}
+axes.text(1, 5, how, va="center", fontsize=9, bbox=blank)
 axes.set_xlabel("letters right (%)")
 plots.show(figure)
 

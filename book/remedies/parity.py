@@ -30,14 +30,14 @@ middle = race.short  # the median step
 sheet.box(f"""Sparse parity asks whether a few hidden bits, among bits of noise, have
 an odd sum. Tiwari et al. say that their penalty, which draws the lengths of activations
 (the numbers inside a network) to a target, is faster than MAN, which pulls them to zero.
-Here it is slower: with their penalty {groks("radius to √d")} networks generalised within
+Here, each tuned by itself, it is slower: with their penalty {groks("radius to √d")} networks generalised within
 {steps:,} steps, and with MAN {groks("activations")} networks, at a median step of
 {middle("activations").split(" (")[0]}.
 
 Prieto et al. say that StableMax, their
 replacement for softmax, leads to grokking; it did in {groks("StableMax")} networks (without a
-remedy in {groks("none")} networks), but late, at a median step of {middle("StableMax")}. Their ⊥Grad, which takes the part of the
-gradient along the weights away, was far earlier, at {middle("⊥Grad")}, and level with a
+remedy in {groks("none")} networks), but late, at a median step of {middle("StableMax")}. Their ⊥Grad,
+which takes away the part of the gradient along the weights, was far earlier, at {middle("⊥Grad")}, and level with a
 penalty on the squared weights (L2 in the loss), at {middle("coupled L2")}.""")
 
 # %% tags=["hide-input"]

@@ -3,13 +3,16 @@
 import math
 import runpy
 from collections.abc import Iterator
+from contextlib import suppress
 from statistics import median_low
 
 import numpy as np
 from pandas import Series
 
 from claimbook import evidence, plots, project, tables
+from claimbook.errors import NoRecord, UnknownName
 from claimbook.evidence import Run, told
+from claimbook.records import Record
 
 PAIRS = {  # a row of the claims: the remedy that should be ahead, and the other
     "man-slower": ("radius to √d", "activations"),
@@ -39,6 +42,15 @@ SECOND_PAIRS = {  # the same of the second tuning
     "short-decay": ("radius with tuned target", "decay"),
     "activations-decay": ("activations", "decay"),
 }
+EARLIEST_PAIRS = {  # of the four remedies that a transformer and a wider MLP took
+    "perp-decay": ("⊥Grad", "decay"),
+    "perp-none": ("⊥Grad", "none"),
+    "perp-rows": ("⊥Grad", "row norms clipped"),
+    "rows-decay": ("row norms clipped", "decay"),
+    "grokfast-none": ("Grokfast as published", "none"),
+    "grokfast-decay": ("Grokfast as published", "decay"),
+    "decay-none": ("decay", "none"),
+}
 NAMES = {  # what pages call a remedy where the name of its runs is too short
     "none": "no remedy",
     "decay": "weight decay",
@@ -52,6 +64,8 @@ NAMES = {  # what pages call a remedy where the name of its runs is too short
 TASKS = {
     "a": "addition modulo 59",
     "b": "addition modulo 97",
+    "c": "addition modulo 97, width 512",
+    "d": "addition modulo 113, a transformer",
     "e": "sparse parity",
     "f": "MNIST",
 }
@@ -236,7 +250,7 @@ def difference(yours: Series, theirs: Series, largest: float) -> tuple[float, ..
     """By how many steps the median of one is later, and its 95 % interval.
 
     The interval is a percentile bootstrap over the runs of each. A run that does not
-    generalise counts as the ``largest`` step.
+    generalise counts as the ``steps`` step.
     """
     both = [onsets.clip(upper=largest).to_numpy() for onsets in (yours, theirs)]
     generator = np.random.default_rng(0)
@@ -262,26 +276,29 @@ class SecondRace:
     ``onset`` has by remedy and seed the step for good above 90 % of the test set, to the
     end of a run that goes on 500 steps beyond 99 %. A remedy that generalises at no
     point of its tuning was not tested and never comes. ``came`` is the same, where never
-    counts as the largest cap of the task, ``largest``.
+    counts as the largest cap of the task, ``steps``. Both are empty, and ``record`` is
+    None, as long as nothing is recorded.
     """
 
-    def __init__(self, page: evidence.Page, task: str):
-        design = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
-        self.task, self.largest = TASKS[task], design["CAPS"][task][2]
-        self.level = design["LEVEL"][task]
-        self.record = page.record(f"test2-{task}")
-        self.tuned = page.record(f"tune2-{task}")
-        self.runs = {
-            arm.name.split(", ")[0]: Run(self.record, arm.name)
-            for arm in self.record.experiment.arms
-        }
+    def __init__(self, page: evidence.Page, task: str, tests: str = "test2"):
+        self.design = runpy.run_path(f"{project.home()}/book/remedies/experiments.py")
+        self.task, self.level = TASKS[task], self.design["LEVEL"][task]
+        cap = (0, 0, self.design["CARRIED_STEPS"])  # of a task that was not tuned
+        self.steps = self.design["CAPS"].get(task, cap)[2]
+        self.record: Record | None = None
+        self.runs = dict[str, Run]()
+        with suppress(NoRecord, UnknownName):  # nothing is chosen yet
+            self.record = page.record(f"{tests}-{task}")
+            for arm in self.record.experiment.arms:
+                self.runs[arm.name.split(", ")[0]] = Run(self.record, arm.name)
         self.onset = {
             name: run.onset(above=self.level) for name, run in self.runs.items()
         }
-        for name in design["SECOND"]["never"][task]:
-            self.onset[name] = Series(math.inf, index=design["SECOND_TESTS"])
+        if self.runs:
+            for name in self.design["SECOND"]["never"].get(task, ()):
+                self.onset[name] = Series(math.inf, index=self.design["SECOND_TESTS"])
         self.came = {
-            name: onset.clip(upper=self.largest) for name, onset in self.onset.items()
+            name: onset.clip(upper=self.steps) for name, onset in self.onset.items()
         }
         self.order = sorted(
             self.came, key=lambda name: self.came[name].agg(ORDER).tolist()
@@ -298,22 +315,24 @@ class SecondRace:
         runs = [self.runs[one] for one in (name, other) if one in self.runs]
         return runs, second - first
 
-    def lowest(self, name: str) -> Series:
+    def stays(self, name: str) -> tuple[list[Run], Series]:
         """The smallest test accuracy after the first log with the level, by seed."""
+        if name not in self.runs:
+            return [], Series(dtype=float)
         run = self.runs[name]
         reached = run.reaches(accuracy=self.level)
-        return run.series("test_accuracy", since=reached).min()
+        return [run], run.series("test_accuracy", since=reached).min()
 
     def by_remedy(self) -> plots.Picture:
         """The step at which each run generalises; a row for each remedy."""
         onsets = {name: self.onset[name] for name in self.order}
-        return by_remedy(onsets, self.largest)
+        return by_remedy(onsets, self.steps)
 
     def moments(self) -> dict[str, str]:
         """By remedy, what its median run does, for the sentences of the claims."""
         untested = "generalised at no point of its tuning"
         return {
-            name: moment(onset, self.largest) if name in self.runs else untested
+            name: moment(onset, self.steps) if name in self.runs else untested
             for name, onset in self.onset.items()
         }
 
@@ -328,7 +347,7 @@ class SecondRace:
                 point = [word.rpartition(" ")[2] for word in words]
             later = ""
             if name != "decay":
-                middle, low, high = difference(onset, self.onset["decay"], self.largest)
+                middle, low, high = difference(onset, self.onset["decay"], self.steps)
                 later = f"{middle:+,.0f} ({low:+,.0f} to {high:+,.0f})"
             came = f"{np.isfinite(onset).sum()} of {len(onset)}"
             rows.append((called(name), *point, came, told(onset), later))

@@ -50,13 +50,16 @@ def middle(values, show="{:,.0f}"):
 sheet = claims.read(page.name, {})
 sheet.box(f"""Your network gets its training data right and stays bad on everything
 else. First look whether its training losses are exactly zero: then softmax has run out
-of digits, and the network learns nothing more from what it has right. In an MLP on sums
+of digits, and the network learns nothing more from what it has right.
+
+In an MLP on sums
 modulo 113 more digits were no remedy: with a loss in float64, or one that cannot round,
 none of {len(precise)} networks generalised within {DOUBLE.settings.epochs:,} steps.
 Weight decay from the start made the median network generalise at step
 {middle(onset[DECAY])}, and ⊥Grad at step {middle(onset[PERP])} ({len(onset[PERP])} runs
 each, learning rate {PERP.settings.optimizer.options["lr"]:g}). Only small MLPs were
-tuned, and no record tells whether either rescues a network that has stalled already.""")
+tuned. Whether either rescues a network that has stalled already is tried in an exercise
+alone, below: in one small network weight decay does, and ⊥Grad does not.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-use

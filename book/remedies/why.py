@@ -63,22 +63,24 @@ def middle(run):
     return f"{came} of {len(onset)}" if came else "none"
 
 
-sheet.box(f"""Weight decay keeps the weights of a network short. Is that all it has to
-do? We trained small MLPs on addition modulo 59 without any remedy, and after each step
+sheet.box(f"""Weight decay keeps the weights of a network short. Is their length all that
+matters? We trained small MLPs on addition modulo 59 without weight decay, and after each step
 rescaled each of the three weight matrices to the length (the norm) that it has with
 weight decay at the step of generalising. Then {number} of {number} networks
 generalised, at a median step of {middle(held["decay", "every matrix"])}; with weight
 decay itself it is {race.short("decay")}. With the norm of one matrix alone fixed, or of
-the second and the third, none of {number} networks did within {race.steps:,} steps. The
-norms that a penalty on activations gives bring generalisation too, but at
+the second and the third, none of {number} networks did within {race.steps:,} steps.
+
+The norms that a penalty on activations gives bring generalisation too, but at step
 {middle(held["pull", "every matrix"])}, later than the {race.short("activations")} of
 the penalty itself. This is an experiment of ours; no paper's claim is judged.""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-why
 #| caption: >
-#|   With all three weight norms fixed, plain training generalises about as early as with weight decay, and
-#|   later than with a penalty on activations; with fewer norms fixed nearly no run does. A dot is one run, at
+#|   With all three weight norms fixed at those of weight decay, plain training generalises about as early as
+#|   with it (a); fixed at those of a penalty on activations, later than with that (b). With fewer norms fixed
+#|   nearly no run does. A dot is one run, at
 #|   the step from which on it has more than 90 % of the test set; a cross is a run that ended without that,
 #|   after 1,000 steps. The top row is the remedy itself. On the right is the median step, or how many runs
 #|   generalise. (a) The norms are those that weight decay gives, at a learning rate of 0.03. (b) They are

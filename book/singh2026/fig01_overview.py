@@ -77,7 +77,7 @@ times = words(claims.median(sheet.values["tenfold"][1]), "{:.1f}")
 sheet.box(
     "A layer norm rescales a vector to a fixed length. The paper puts it at different "
     "places of a transformer, and says that the place strongly changes how fast the "
-    "network groks. By the first low test loss this holds: it first fell to 0.01 at "
+    "network groks. Judged by the first low test loss, this holds: the test loss first fell to 0.01 at "
     f"epoch {claims.median(reached[none]):,.0f} without a norm, and at "
     f"{claims.median(reached[m]):,.0f} with a norm before the MLP alone (M). Compared run by "
     f"run, the network without a norm takes {times} times the epochs of M in the median.\n\nBut "

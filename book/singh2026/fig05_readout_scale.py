@@ -93,12 +93,12 @@ sheet.box(
     "says that with a fixed learning rate a larger α generalises faster instead. For "
     "the smallest and the largest of five scales that is true in every run: with α = "
     f"0.5 the test loss first fell to 0.01 at epoch {middle(SMALL)}, with α = 1.5 at "
-    f"{middle(LARGE)}. Between them it is a trend and no rule: by the test loss "
+    f"{middle(LARGE)} (medians). Between them it is a trend and no rule: by the test loss "
     f"averaged over training (not drawn), all five are in order in {ordered.sum()} of "
     f"{len(ordered)} runs.\n\nWith the divided rate it is the other way round: α = 0.5 "
     f"came to 0.01 at epoch {middle(divided[0.5])}, and α = 1.5 in only "
     f"{(lazy < math.inf).sum()} of {len(lazy)} runs. But a smaller rate also means less weight "
-    "decay in each epoch; counted by decay, the two rules differ far less (b)."
+    "decay in each epoch. If time is counted by decay and not by epochs, the two rules differ far less (b)."
 )
 
 # %% tags=["hide-input"]
@@ -153,7 +153,7 @@ onset.yaxis.set_major_formatter(lambda v, _: f"{v / 1000:g}k" if v else "0")
 units.set(ylabel="the same epochs times ηλ", ylim=(0, 1.06 * units.get_ylim()[1]))
 onset.text(0.56, 8000, "rate fixed", color=plots.BLUE)
 onset.text(0.81, 2900, "rate divided by α²", color=plots.ORANGE)
-some = f"{(lazy < math.inf).sum()} of {len(lazy)} runs"
+some = f"α = 1.5: {(lazy < math.inf).sum()} of {len(lazy)} runs"
 onset.text(1.46, 0.9 * end, some, color=plots.ORANGE, ha="right")
 plots.paper(onset, [], [])
 units.plot([], [], "D", mfc="white", color=plots.BLACK, label="paper")

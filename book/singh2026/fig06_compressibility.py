@@ -68,16 +68,16 @@ sheet.box(
     "loss of 0.01 should also be the first near the smallest value of the measure. By "
     f"the effective rank, which the badge judges, {words(agree['pairs-rank'])} of the "
     f"six pairs agree in the median run, and all six in {whole['pairs-rank']} of "
-    f"{len(m.seeds)} runs: the sentence fails. By the exponent {words(agree['pairs'])} "
-    f"of six agree, and all six in {whole['pairs']} of {len(m.seeds)} runs. But with a "
-    f"norm before the MLP (M) the exponent gets there {words(wait)} epochs after the "
-    "test loss has fallen."
+    f"{len(m.seeds)} runs: the sentence fails.\n\nBy the exponent {words(agree['pairs'])} "
+    f"of the six agree in the median run, and all six in {whole['pairs']} of {len(m.seeds)} "
+    "runs. But with a norm before the MLP (M) the exponent comes near its smallest value "
+    f"{words(wait)} epochs after the test loss has fallen."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-singh2026-06
 #| caption: >
-#|   The exponent nears its smallest value in the order in which the test losses fall;
+#|   The exponent mostly nears its smallest value in the order in which the test losses fall;
 #|   the effective rank does so late and in another order. Each mark is one run. Across
 #|   is the first epoch at which (a) the exponent or (b) the effective rank is within
 #|   10 % of its smallest value. Up is the first epoch with a test loss of 0.01. On the

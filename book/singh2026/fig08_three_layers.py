@@ -76,7 +76,7 @@ sheet.box(
     "The paper says that a transformer with three layers groks very much like one with "
     "a single layer, and that its loss jumps up more often. Both are so here, but on a "
     f"smaller task and with {len(deep[0].seeds)} run of each network, which is too "
-    "little to decide. We compare four variants two by two, with layer norm before the "
+    "little to decide.\n\nWe compare four variants two by two, with layer norm before the "
     f"MLP, before attention, before both or nowhere. In {sheet.told('same-order')} "
     "pairs the one that first comes to a smoothed test loss of 1 is the same with "
     "three layers as with one, so the sentence holds as we test it. As in the paper, the "

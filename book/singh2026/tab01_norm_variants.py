@@ -158,10 +158,10 @@ for name in NAMES:
     one, seven = times(name, 7, "mlp_in.0")
     growth[name] = float((seven.norm(dim=-1) / one.norm(dim=-1)).mean())
 sheet.box(
-    "Table 1 lists where the variants of the paper have a layer norm, which rescales a "
+    "Table 1 lists where the variants of the paper's transformer have a layer norm, which rescales a "
     "vector to a fixed length. The paper says that a norm on the values of attention "
-    "(A^v) limits how much of an input's length reaches the MLP, but less than a norm "
-    "before the MLP (M). Nothing is trained here: in transformers of the paper's size "
+    "(A^v, in the figure LN on values) limits how much of an input's length reaches the MLP, but less than a norm "
+    "before the MLP (M).\n\nNothing is trained here: in transformers of the paper's size "
     "at their random start we made the embeddings of all tokens of a sum seven times as long. "
     f"Without a norm the vector that the MLP reads is then {growth['No LN']:.1f} times "
     f"as long, and with a norm on the values {growth['A^v']:.1f} times, since the skip "

@@ -82,11 +82,12 @@ know = {run: claims.median(100 * run.last(TEST)) for run in (*runs, *narrow)}
 sheet.box(f"""The paper adds a penalty to the loss, which draws the lengths of the activations in each hidden
 layer to one target. It says that an MLP then generalises at epoch {PRINTED[0]:,}, and with strong weight decay,
 0.1, in place of the penalty only at {PRINTED[1]:,}. Here none of {len(push.seeds)} MLPs of the paper's width, {width},
-generalises with the penalty within {epochs:,} epochs. So the epoch that the paper prints fails here.
+generalises with the penalty within {epochs:,} epochs. We test the paper's sentence by the epoch that it prints, and so
+it fails here.
 
 When our runs end, networks with the penalty have {PERCENT.format(know[push])} of the test set right. Those with strong decay have
 {PERCENT.format(know[decay])}, and it is rising. Neither has generalised by then, so at this width the runs do not say which is
-faster. In smaller networks (b) strong decay is.""")
+faster. In smaller networks, with more of the pairs (b), strong decay is.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-01
@@ -94,7 +95,8 @@ faster. In smaller networks (b) strong decay is.""")
 #|   At the paper's width no network generalises within 8,000 epochs, with any method. (a) Networks
 #|   of the paper's width. (b) Smaller networks, trained for 15,000 epochs: with strong decay they
 #|   generalise, with the penalty they have not when their runs end. Solid lines are test accuracy,
-#|   dashed lines training accuracy. Thick lines are medians, thin ones single runs. Each line ends where its runs ended; numbers are last values. Diamonds mark the epochs at which the paper's
+#|   dashed lines training accuracy. Thick lines are medians, thin ones single runs. Each line ends where its runs ended; numbers are last values.
+#|   In (a) the baseline covers the test accuracy of the penalty. Diamonds mark the epochs at which the paper's
 #|   networks, all of width 512, generalise.
 #| alt: >
 #|   First panel: all three methods fit the training set by epoch 200. The test accuracy of the

@@ -61,10 +61,13 @@ width = runs[DEFAULT].settings.model.options["widths"][0]
 sheet = claims.read(page.name, found, last=last, width=width)
 first, latest = PRINTED[DEFAULT][0], PRINTED[1.0][0]
 sheet.box(f"""The paper trains MLPs with six strengths of its penalty, which draws the lengths of activations to a
-target. All of them generalise: soonest at a strength of {DEFAULT}, at epoch {first:,}, and latest at 1, at epoch
-{latest:,}. So the paper calls {DEFAULT} optimal. Here MLPs of the paper's width, {width}, generalise at none of the
+target. With each of them the networks generalise: soonest with a strength of {DEFAULT}, at epoch {first:,}, and latest
+with 1, at epoch {latest:,}. So the paper calls {DEFAULT} optimal.
+
+Here MLPs of the paper's width, {width}, generalise at none of the
 six strengths within {last:,} epochs, in {min(len(run.seeds) for run in runs.values())} runs of each. So our runs cannot tell
-which strength is best. At the weakest and the strongest the paper's own epoch lies beyond the end of our runs; at the other four it lies before it.""")
+which strength is best. At the weakest and the strongest the paper's own epoch
+lies beyond the end of our runs; at the other four our runs are long enough for it.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-02

@@ -119,9 +119,10 @@ came = int((decay.onset() < float("inf")).sum())
 many, share = claims.median(ends[decay]), claims.median(push.last("test_accuracy"))
 sheet.box(f"""A network that adds modulo a prime can compute with waves of a few frequencies. The paper says that strong
 weight decay leaves 2 to 3 of them, and that its penalty spreads the work over many. Our small MLPs, of width {sizes[0]},
-generalise with strong decay in {came} of {len(decay.seeds)} runs. Their second layer then uses about {many:.0f} frequencies, where a strong
+generalise with strong decay in {came} of {len(decay.seeds)} runs. In the end their second hidden layer uses about {many:.0f} frequencies, where a strong
 wave counts more than a weak one (by its share of the energy, the squared height of the waves).
-So the paper's sentence on strong decay fails at this size. Its sentence on the
+
+So the paper's sentence on strong decay fails at this size, though we allow up to 5. Its sentence on the
 penalty we cannot test: when our runs with it end, the networks have {100 * share:.0f} % of the test set right and have not generalised.""")
 
 # %% tags=["hide-input"]
@@ -129,7 +130,7 @@ penalty we cannot test: when our runs with it end, the networks have {100 * shar
 #| caption: >
 #|   With strong decay networks use about ten frequencies in the end, where the paper says two to
 #|   three. (a) The number of frequencies at the end, in which each counts by its share of the
-#|   energy. Each dot is one run, the number beside it the median, and the diamonds are the paper's.
+#|   energy. Each dot is one run, the number beside it the median, and the diamonds are the paper's. Dashed: the number that we allow.
 #|   The baseline, with neither penalty nor strong decay, has not generalised either. (b), (c) The
 #|   share of each frequency while one network trains; darker is more. Most frequencies that are
 #|   strong in the end already show early. The dotted line is where the network generalises. All
@@ -146,8 +147,10 @@ for x, run in enumerate(runs):
     axes[0].text(x + 0.15, middle, f"{middle:.0f}", color=run.color, va="center")
 plots.paper(axes[0], [1, 1], [2, 3], color=decay.color, label="")
 axes[0].text(1.15, 2.5, "paper\n2 to 3", color=decay.color, va="center", fontsize=9)
+axes[0].axhline(5, color=plots.GREY, ls="--", lw=1)
+axes[0].text(-0.42, 4.3, "we allow 5", color=plots.GREY, fontsize=9)
 note = f"{100 * share:.0f} % of\nthe test\nset right"
-axes[0].text(2, 7.6, note, color=push.color, ha="center", va="top", fontsize=9)
+axes[0].text(2, 8.3, note, color=push.color, ha="center", va="top", fontsize=9)
 methods = ["baseline", "strong\ndecay", "penalty"]
 axes[0].set_xticks(range(len(runs)), methods, fontsize=8)
 axes[0].set(xlim=(-0.5, 2.6), ylim=(0, 16), ylabel="number of frequencies")

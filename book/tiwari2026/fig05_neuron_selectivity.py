@@ -135,7 +135,7 @@ to be added, and that about ten units share each frequency, as a cluster. Our sm
 test that: they have {100 * share:.0f} % of the test set right when their runs end and have not generalised.
 
 With strong weight decay ours
-do generalise, and their two layers differ. In the first the median unit follows its best frequency with a correlation of
+({len(decay.seeds)} runs) do generalise, and their two layers differ. In the first the median unit follows its best frequency with a correlation of
 {score[one]:.2f}, about what a unit with this frequency alone would have. In the second it is {score[two]:.2f}, well below what such a unit would
 have there, since units mix several frequencies.""")
 

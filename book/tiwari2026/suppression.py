@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With activations pulled strongly to zero networks grok early, pulled to the paper's target not within 4,000 epochs
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With activations pulled strongly to zero, networks grok early; pulled as strongly to the paper's target, not within 4,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -108,7 +108,8 @@ sheet = claims.read(
 soon, long = claims.median(pulled.onset()), aimed.settings.epochs
 sheet.box(f"""The paper's penalty draws the lengths of activations to a target, √d for a layer of width d. The paper says that
 this is faster than MAN, a penalty that draws them to zero. At a strength of 5, a hundred times the paper's, we see the opposite.
-With the penalty towards zero MLPs of the paper's width, {sizes[0]}, generalise at a median of epoch {soon:,.0f}; towards √d none of
+With the penalty towards zero MLPs of the paper's width, {sizes[0]}, generalise at epoch {soon:,.0f} (median of
+{len(pulled.seeds)} runs); towards √d none of
 {len(aimed.seeds)} runs does within {long:,} epochs.
 
 With the penalty towards zero smaller MLPs, of width {sizes[1]}, need no weight decay, and

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 1]{.kicker} With a weight decay of 1, networks that generalise are no flatter with the penalty
+# # [Tiwari et al. 2026 · Table 1]{.kicker} With a weight decay of 1, networks that generalise are about as flat with the penalty as without it
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # at the paper's width the runs end before strong decay generalises
@@ -196,8 +196,8 @@ def printed_lead(name):
 flat = "Hessian trace, training pairs"
 sheet.box(
     f"""The paper says that its penalty leads to flatter minima: the Hessian trace, the sum of all curvatures of the
-loss, is {printed_lead(flat):.0f} times smaller with it than in the baseline, which has no penalty. This is said of networks that have
-generalised, and with the paper's own decay ours do not with the penalty, so that the sentence itself cannot be tested.
+loss, is {printed_lead(flat):.0f} times smaller with it than in the baseline, which has no penalty. It says this of networks that have
+generalised. With the penalty and the paper's own decay ours do not, so that the sentence itself cannot be tested.
 
 With a weight decay of 1, a thousand times that of the paper, MLPs of its width generalise with the penalty and without it,
 in {len(strong_push.seeds)} runs each. When they end, the two are about equally flat: where the paper's ratio is {printed_lead(flat):.0f}, ours is
@@ -209,8 +209,8 @@ larger, and rank and largest Fourier mode are smaller.""",
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab01
 #| caption: >
-#|   The paper has the penalty far ahead; networks of ours that generalise are as flat with it as
-#|   without it, and have worse spectra. Each row is one quantity at the end of training; the word
+#|   The paper has the penalty far ahead; networks of ours that generalise are about as flat with it
+#|   as without it, and have worse spectra. Each row is one quantity at the end of training; the word
 #|   in brackets says what the paper calls better. The last three are of the activations of layer 2.
 #|   Diamonds are the paper's ratios of networks without the penalty and with it. Squares are ours
 #|   beside a weight decay of 1, where both kinds generalise (width 512). Dots are ours as the paper

@@ -99,11 +99,13 @@ told_gain = [f"{printed[row]:.1f}" for row in NETWORKS]
 ahead = gain[FIGURES].min()
 whole = [f"{(when < math.inf).sum()} of {len(when)} runs" for when in onsets[SUMS]]
 sheet.box(f"""The paper says that its penalty makes three kinds of network generalise sooner: an MLP {told_gain[0]} times and a
-transformer {told_gain[1]} times, on sums modulo a prime, and nanoGPT {told_gain[2]} times, a transformer that writes sums digit by
-digit. In our small versions the MLP generalises with strong weight decay and not with the penalty, so the sentence fails as we
+transformer {told_gain[1]} times, on sums modulo a prime, and nanoGPT, a transformer that writes sums digit by
+digit, {told_gain[2]} times.
+
+In our small versions the MLP generalises with strong weight decay and not with the penalty, so the sentence fails as we
 test it. The transformer generalises neither with the penalty nor without it. nanoGPT gets whole sums right in {whole[0]} without
 the penalty and in {whole[1]} with it. Single digits it gets at least {ahead:.1f} times sooner with the penalty in {len(gain[FIGURES])} of
-{len(onsets[FIGURES][0])} runs; in the others it gets them neither way. This is weak evidence: the
+{len(onsets[FIGURES][0])} runs, and otherwise neither way. This is weak evidence: the
 networks are small, and the badge rests on {len(seeds)} run of each.""")
 
 # %% tags=["hide-input"]
@@ -117,7 +119,7 @@ networks are small, and the badge rests on {len(seeds)} run of each.""")
 #|   right for good. Hollow triangles are runs that had not when they ended. Diamonds
 #|   are the paper's larger networks, so compare the rows of a pair and not the marks
 #|   in a row. On the right stands how many times sooner a network generalises with the
-#|   penalty. "Not with it" means only without it, "neither" means not at all.
+#|   penalty (of two runs the smaller factor). "Not with it" means only without it, "neither" means not at all.
 #| alt: >
 #|   Eight rows on a logarithmic axis. On the MLP strong decay generalises and the penalty does not
 #|   within the run; on the transformer neither does. By whole sums of nanoGPT one of the baselines

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 6]{.kicker} In the one setting that our runs can judge the penalty is not several times faster than strong weight decay
+# # [Tiwari et al. 2026 · Table 6]{.kicker} In the one setting that our runs can judge, the penalty is not several times faster than strong weight decay
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # it has more shares of the pairs than the paper's width
@@ -163,7 +163,7 @@ when, end = claims.median(slow.onset()), claims.median(quick.last(TEST))
 early, late = (PRINTED[0.6, kind][0][0] for kind in KINDS)
 sheet.box(f"""The paper trains with three moduli and four shares of the pairs, and says that the penalty is
 substantially faster than strong weight decay in all of these settings. We can judge one at the paper's width, 60 % of the sums
-modulo 97, where it prints epoch {early:,} with the penalty and {late:,} with strong decay.
+modulo 97, where the paper prints epoch {early:,} with the penalty and {late:,} with strong decay.
 
 Here networks with strong decay
 generalise at epoch {when:,.0f}. With the penalty they do not: {100 * end:.0f} % of the test set is right when their runs end

@@ -111,7 +111,9 @@ best = 100 * max(claims.median(end[name]) for name in STRENGTHS)
 quarter = 100 * claims.median(end["radius 0.25 √d"])
 sheet.box(f"""The paper's penalty draws the lengths of activations, the numbers inside a network, to a target: √d, where d is the
 width of the layer. The paper says that it brings grokking, late generalisation, at each of six strengths from 0.001 to 1, at epochs
-{low:,} to {high:,}. Here {none} of the six does within {last:,} epochs, in networks of the paper's width, so the sentence fails as
+{low:,} to {high:,}.
+
+Here {none} of the six bring it within {last:,} epochs, in networks of the paper's width, so the sentence fails as
 we test it. With two of the strengths the paper's networks need more than {last:,} epochs as well; but with every strength ours have
 {best:.0f} % of the test set right by then.
 

@@ -4,22 +4,19 @@ An archive is accepted by its SHA-256 alone, and its folder is named by it. Noth
 an archive can run: only tables and settings are unpacked.
 """
 
-import hashlib
+import io
 import os
 import re
-import time
 import zipfile
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from claimbook import digest
 from claimbook.errors import BookError
 
-# Seconds without a byte, or behind SLOWEST, that a server is waited for.
-PATIENCE = 30.0
-SLOWEST = 10_000  # bytes per second
-BLOCK = 1 << 16  # bytes
-# Suffixes of data files, which nothing runs.
-DATA = {".csv", ".json", ".jsonl", ".parquet", ".safetensors", ".yaml", ".md"}
+PATIENCE = 30.0  # seconds without a byte after which a download is given up
+# Suffixes of the files that are unpacked: data, which nothing runs.
+DATA_SUFFIXES = {".csv", ".json", ".jsonl", ".parquet", ".safetensors", ".yaml", ".md"}
 
 
 def site_folder(site: str) -> Path:
@@ -29,9 +26,9 @@ def site_folder(site: str) -> Path:
     digest is another edition, which is fetched into another folder. Raises BookError if
     there is no digest, or if the archive of that digest cannot be fetched.
     """
-    address, _, digest = site.partition("#sha256=")
+    address, _, sha256 = site.partition("#sha256=")
     address = f"{address.rstrip('/')}/downloads/grokbook.zip"
-    if not re.fullmatch("[0-9a-f]{64}", digest):
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise BookError(
             "GROKBOOK_SITE names no archive: write https://…#sha256=… with the SHA-256 "
             "that downloads/croissant.json of the site has for grokbook.zip"
@@ -39,14 +36,12 @@ def site_folder(site: str) -> Path:
     try:
         import pooch
 
-        folder = Path(pooch.os_cache("grokking-book")) / digest
+        folder = Path(pooch.os_cache("grokking-book")) / sha256
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=folder.parent) as temporary:
-                file = Path(temporary) / "grokbook.zip"
-                _download(address, file, digest)
-                _unpack(file, Path(temporary) / "data")
-                # of several processes that do this at once any one may be the first
+                _unpack_data(_download(address, sha256), Path(temporary) / "data")
+                # another process may have put its copy there meanwhile
                 if not folder.is_dir():
                     os.replace(Path(temporary) / "data", folder)
     except Exception as error:  # the network, the disk or the file: a dozen types
@@ -56,33 +51,27 @@ def site_folder(site: str) -> Path:
     return folder / "grokbook"
 
 
-def _download(address: str, file: Path, digest: str) -> None:
-    """Download an address into a file, and check the SHA-256 of its content.
+def _download(address: str, sha256: str) -> bytes:
+    """Return the content of an address, which has to be of this SHA-256.
 
-    Raises TimeoutError if the server is too slow, and ValueError if the address is not
+    Raises OSError if the server does not give it, and ValueError if the address is not
     one of http or https or if the content has another digest.
     """
     from urllib.request import urlopen  # slow to import, and seldom needed
 
     if not address.startswith(("https://", "http://")):
         raise ValueError("it is not an address that begins with https://")
-    begun = time.monotonic()
-    size = 0
-    sha256 = hashlib.sha256()  # of what came so far
-    with urlopen(address, timeout=PATIENCE) as answer, file.open("wb") as opened:
-        while block := answer.read1(BLOCK):
-            opened.write(block)
-            sha256.update(block)
-            size += len(block)
-            if time.monotonic() - begun > PATIENCE + size / SLOWEST:
-                raise TimeoutError("the server is too slow")
-    if sha256.hexdigest() != digest:
-        raise ValueError(f"what came, {size:,} bytes, is not of the SHA-256 {digest}")
+    with urlopen(address, timeout=PATIENCE) as answer:
+        content = answer.read()
+    if digest.sha256(content) != sha256:
+        size = f"{len(content):,} bytes"
+        raise ValueError(f"what came, {size}, is not of the SHA-256 {sha256}")
+    return content
 
 
-def _unpack(file: Path, folder: Path) -> None:
-    """Unpack the data files of an archive into a folder; its code is left out."""
-    with zipfile.ZipFile(file) as archive:
+def _unpack_data(content: bytes, folder: Path) -> None:
+    """Unpack the data files of a zip archive into a folder; its code is left out."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
-        data_names = [name for name in names if PurePosixPath(name).suffix in DATA]
+        data_names = [n for n in names if PurePosixPath(n).suffix in DATA_SUFFIXES]
         archive.extractall(folder, data_names)

@@ -9,16 +9,23 @@ import ast
 import fnmatch
 import math
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from claimbook import canonical, project
 from claimbook.errors import BookError, choose, refuse_text
-from claimbook.experiment import NOT_TRAINED, Arm, Experiment, Spec, is_named
+from claimbook.experiment import (
+    COUNTED,
+    NOT_TRAINED,
+    Arm,
+    Experiment,
+    Spec,
+    is_named,
+)
 
+# What a sentence calls a value of a type; any other is a name.
 NOUNS = {bool: "True or False", int: "a whole number", float: "a number"}
-COUNTED = ("classes", "vocabulary")  # options of a network that follow from a modulus
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,7 @@ class Change:
     def altered(self, experiment: Experiment) -> list[str]:
         """Return the names of those arms whose training the change alters."""
         pairs = zip(experiment.arms, self.of(experiment).arms, strict=True)
-        return [
-            old.name for old, new in pairs if old.training_key() != new.training_key()
-        ]
+        return [old.name for old, new in pairs if old.training_key != new.training_key]
 
     def check(self, experiments: Sequence[Experiment]) -> None:
         """Raise BookError, before anything is trained, if the change cannot be made.
@@ -66,14 +71,15 @@ class Change:
         if not arms:
             raise BookError("no experiment is trained here: there is nothing to change")
         check_named(arms, self.arms)
-        values_by_path: dict[str, list[Any]] = {}  # that arms have of a setting
+        # the values of each setting, one for each arm that has it
+        values_by_path: dict[str, list[Any]] = {}
         for arm in arms:
             if is_named(arm, self.arms):
                 for path, value in settings_of(arm).items():
                     values_by_path.setdefault(path, []).append(value)
         for path, value in self.settings.items():
-            for old in _values(path, values_by_path):
-                _fitting(path, value, old)  # raises where it does not fit
+            for old in _known_values(path, values_by_path):
+                _converted(path, value, old)  # raises where it does not fit
             of_path = Change({path: value}, self.arms)
             if not any(map(of_path.altered, experiments)):
                 raise BookError(
@@ -88,7 +94,7 @@ class Change:
         for path, value in self.settings.items():
             present = settings_of(arm)
             if path in present:
-                arm = _with(arm, path, _fitting(path, value, present[path]))
+                arm = _with_setting(arm, path, _converted(path, value, present[path]))
         return arm
 
 
@@ -104,13 +110,13 @@ def check_named(arms: Iterable[Arm], patterns: Iterable[str]) -> None:
             choose("arm", pattern, names)
 
 
-# What pages of this process change in what they train; modules that read it import
-# this module, not the name, as `use` gives the name another value.
+# The change that pages of this process train with. Modules that read it import this
+# module, not the name, as `use` gives the name another value.
 in_use: Change | None = None
 
 
 def use(settings: str, arms: str = "") -> None:
-    """Train the pages of this process with other settings.
+    """Set ``in_use``: pages of this process train with other settings from now on.
 
     ``settings`` is a text as `read` takes it; ``arms`` is a pattern of names of arms,
     or "" for all arms.
@@ -119,30 +125,29 @@ def use(settings: str, arms: str = "") -> None:
     in_use = read(settings, [arms] if arms else [])
 
 
-def _values(path: str, known: Mapping[str, list[Any]]) -> list[Any]:
-    """Return the values that arms have of a setting, one for each arm that has it.
+def _known_values(path: str, values_by_path: Mapping[str, list[Any]]) -> list[Any]:
+    """Return the values of a setting, ``values_by_path[path]``.
 
-    ``known`` maps the path of each setting to these values. Raises BookError for an
-    unknown path, with the settings whose last part it is or whose names are near.
+    Raises BookError for an unknown path, with the settings whose last part it is or
+    whose names are near.
     """
     # paths of options that are called so, such as "optimizer.lr" for "lr"
-    of_option = [p for p in known if "." in p and p.rpartition(".")[2] == path]
-    if of_option and path not in known:
-        raise BookError(f"unknown setting {path!r}: use {' or '.join(of_option)}")
-    values: list[Any] = choose("setting", path, known)
-    return values
+    longer_paths = [known for known in values_by_path if known.endswith(f".{path}")]
+    if longer_paths and path not in values_by_path:
+        raise BookError(f"unknown setting {path!r}: use {' or '.join(longer_paths)}")
+    return choose("setting", path, values_by_path)
 
 
-def read(settings: str, arms: Collection[str] = ()) -> Change:
+def read(settings: str, arms: Sequence[str] = ()) -> Change:
     """Return the change that a text describes, such as "optimizer.lr=0.02 epochs=900".
 
     Settings are separated by blanks, and quotes protect a blank in a value. A value is
     a literal of Python, or else a string. ``arms`` are patterns of the names of the
-    arms to change, by default all. Raises BookError for a text that names no setting,
-    or one twice.
+    arms to change, by default all. Raises BookError for a text that cannot be read so,
+    or that names no setting, or one twice. Whether arms have the settings is asked by
+    `Change.check`.
     """
     values = {}
-    refuse_text("arms", arms)
     try:
         words = shlex.split(settings)
     except ValueError as error:
@@ -163,7 +168,7 @@ def read(settings: str, arms: Collection[str] = ()) -> Change:
             values[path] = text
     if not values:
         raise BookError("no setting is given: write one as in optimizer.lr=0.02")
-    return Change(values, tuple(arms))
+    return Change(values, arms)
 
 
 def settings_of(arm: Arm) -> dict[str, Any]:
@@ -185,32 +190,33 @@ def settings_of(arm: Arm) -> dict[str, Any]:
 
 
 def _options(field: str, spec: Spec) -> dict[str, Any]:
-    """Return the options of a spec, those that it leaves out with their defaults."""
+    """Return the options of a spec in a field of an arm, defaults included."""
     return canonical.options(canonical.KINDS[field], spec.name, spec.options)
 
 
-def _with(arm: Arm, path: str, value: Any) -> Arm:
+def _with_setting(arm: Arm, path: str, value: Any) -> Arm:
     """Return an arm with another value of a setting that it has.
 
     A change of the modulus ``dataset.p`` changes the numbers of classes and tokens of
-    the network with it, and a change of ``epochs`` what is logged and kept at the last
-    epoch.
+    the network with it, unless numbers are written as codes, whose length p then sets.
+    A change of ``epochs`` changes what is logged and kept at the last epoch.
     """
     field, _, option = path.partition(".")
     if path == "epochs":
-        return _until(arm, value)
+        return _with_epochs(arm, value)
     if field not in canonical.KINDS:
         return replace(arm, **{field: value})
 
     def with_value(part: Any) -> Any:
-        """Return a part of the field with the new value, if it has the setting.
+        """Return a part of the field, with the new value if it has the setting.
 
-        The parts are a spec, several specs, or the epoch and the spec of a later loss.
+        The parts of a field are a spec, several specs, or the epoch and the spec of a
+        later loss.
         """
         if not isinstance(part, Spec):
             return part  # the epoch
         if not option:
-            return _renamed(field, part, value)
+            return _with_name(field, part, value)
         if option not in _options(field, part):
             return part  # another of several penalties
         return Spec(part.name, **part.options | {option: value})
@@ -231,10 +237,11 @@ def _with(arm: Arm, path: str, value: Any) -> Arm:
     return replace(arm, **{field: changed})
 
 
-def _renamed(field: str, spec: Spec, name: str) -> Spec:
+def _with_name(field: str, spec: Spec, name: str) -> Spec:
     """Return a spec of another name, with those options that the new name has as well.
 
-    Raises UnknownName if no function or class of this kind is called so.
+    ``field`` is that of the spec in an arm. Raises UnknownName if no function or class
+    of its kind is called so.
     """
     import inspect
 
@@ -247,7 +254,7 @@ def _renamed(field: str, spec: Spec, name: str) -> Spec:
     return Spec(name, **shared)
 
 
-def _until(arm: Arm, epochs: int) -> Arm:
+def _with_epochs(arm: Arm, epochs: int) -> Arm:
     """Return an arm with another last epoch.
 
     What was logged or kept at the old last epoch is so at the new one; weights of later
@@ -265,11 +272,13 @@ def _until(arm: Arm, epochs: int) -> Arm:
     return replace(arm, epochs=epochs, log=log, keep=keep)
 
 
-def _fitting(path: str, value: Any, old: Any) -> Any:
-    """Return a new value of a setting in the type of the old one.
+def _converted(path: str, value: Any, old: Any) -> Any:
+    """Return a new value of a setting, converted to the type of the old one.
 
-    Any value may take the place of None. Raises BookError if the value is of another
-    type, or outside the limits that "ranges" of book/project.yaml has for the option.
+    A whole number becomes a float where the old value is one, and a list a tuple, with
+    each item converted. Any value may take the place of None. Raises BookError if the
+    value is of another type, or outside the limits that "ranges" of book/project.yaml
+    has for the option.
     """
     refusal = f"{path} cannot be {value!r}"
     if isinstance(old, tuple | list):
@@ -278,7 +287,7 @@ def _fitting(path: str, value: Any, old: Any) -> Any:
         if not isinstance(value, tuple | list) or (needs_some and not value):
             example = repr(tuple(old)).replace(" ", "")
             raise BookError(f"{refusal}: write several, as in {path}={example}")
-        return tuple(_fitting(path, part, first) for part in value)
+        return tuple(_converted(path, part, first) for part in value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(old, float) and is_number:
         value = float(value)
@@ -287,8 +296,8 @@ def _fitting(path: str, value: Any, old: Any) -> Any:
         raise BookError(f"{refusal}: it is {old!r} in the book, so give {noun}")
     if is_number and not math.isfinite(value):
         raise BookError(f"{refusal}: give a finite number")
-    ranges = project.part("ranges")
-    low, high = ranges.get(path.rpartition(".")[2], (-math.inf, math.inf))
+    option = path.rpartition(".")[2]  # the whole path of a field such as "epochs"
+    low, high = project.part("ranges").get(option, (-math.inf, math.inf))
     if is_number and not low <= value <= high:
         bound = f"at least {low:g}" if value < low else f"at most {high:g}"
         raise BookError(f"{refusal}: give a number of {bound}")

@@ -16,15 +16,16 @@ from typing import Any
 from claimbook import __version__, change, errors, papers, project, records
 from claimbook.experiment import SCALES, Experiment
 
+# A line of ``list``, which `_summary` fills in.
 LINE = "{experiment:24} {scale:7} {recorded:3}/{members:<3} recorded, last {last}; "
 LINE += "all: {all}"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code.
+    """Run one command and return its exit code, which the module's docstring lists.
 
-    ``arguments`` are the words after the name of the command, by default those of this
-    process.
+    ``arguments`` are the words after "grokbook", by default those of this process. An
+    error that the reader can mend is one line on stderr.
     """
     errors.warn_in_one_line()
     try:
@@ -59,27 +60,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
     parser.add_argument("--version", action="store_true")
     commands = parser.add_subparsers(dest="command")
-    with_names = argparse.ArgumentParser(add_help=False)  # of the commands that have
-    names = with_names.add_argument(
+    # the argument that several commands share
+    with_names = argparse.ArgumentParser(add_help=False)
+    names_argument = with_names.add_argument(
         "names", nargs="*", help="experiments, or beginnings"
     )
     scales = ", ".join(SCALES)
 
     # ``option`` adds an option to the command that was named last
-    summary = "what is recorded, on what, and how long all of it takes"
-    option = commands.add_parser(
-        "list", parents=[with_names], help=summary
-    ).add_argument
-    option("--scale", help=f"{scales} (default: all)")
-    option("--json", action="store_true", help="a JSON object per line")
+    summary_by_command = {
+        "list": "what is recorded, on what, and how long all of it takes",
+        "status": "as list, all files read: is any damaged, stale or without code?",
+    }
+    for command, summary in summary_by_command.items():
+        parsed = commands.add_parser(command, parents=[with_names], help=summary)
+        option = parsed.add_argument
+        option("--scale", help=f"{scales} (default: all)")
+        option("--json", action="store_true", help="a JSON object per line")
 
     summary = "train what is missing, fewest seeds first"
     option = commands.add_parser("run", parents=[with_names], help=summary).add_argument
     option("--scale", default="laptop", help=f"{scales} (default: laptop)")
     option("--device", default="auto", help="auto, cpu or cuda")
-    option("--time-budget", type=_seconds, default=math.inf, metavar="SECONDS")
+    option("--time-budget", type=_budget_seconds, default=math.inf, metavar="SECONDS")
     option("--arms", action="append", default=[], help='as in "70%%*", repeatable')
-    option("--seeds", type=_seeds, default=[], help="only these, as in 42,0,1")
+    option("--seeds", type=_seed_list, default=[], help="only these, as in 42,0,1")
     about = "with another setting, as in optimizer.lr=0.02, repeatable"
     option("--set", action="append", default=[], metavar="SETTING", help=about)
     option("--processes", type=worker_count, help="workers, 0: none")
@@ -95,25 +100,19 @@ def _parser() -> argparse.ArgumentParser:
     option("--uncommitted", action="store_true", help="also of code in no commit")
     option("--dry-run", action="store_true", help="only say what")
     option("--out", type=given_path, help="another folder to merge into")
-
-    summary = "as list, but all is read: is anything damaged, stale or without code?"
-    option = commands.add_parser(
-        "status", parents=[with_names], help=summary
-    ).add_argument
-    option("--json", action="store_true", help="a JSON object per line")
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
         import argcomplete
 
-        names.completer = lambda **_: papers.names()  # type: ignore[attr-defined]
+        names_argument.completer = lambda **_: papers.names()  # type: ignore
         argcomplete.autocomplete(parser)
     return parser
 
 
 def given_path(text: str) -> Path:
-    """Return the path that an argument gives; refuse one that no file can have.
+    """Return the path that an argument gives.
 
-    An empty text, as of an unset variable, is refused too: as a path it would be the
-    working directory. Raises ArgumentTypeError.
+    Raises ArgumentTypeError for a path that no file can have, and for an empty text, as
+    of an unset variable: as a path it would be the working directory.
     """
     if not text or "\0" in text or text.encode(errors="replace").decode() != text:
         message = f"{text!r} is empty, has NUL or is not in UTF-8"
@@ -121,7 +120,7 @@ def given_path(text: str) -> Path:
     return Path(text)
 
 
-def _seeds(text: str) -> list[int]:
+def _seed_list(text: str) -> list[int]:
     """Return the seeds that an argument lists, separated by commas.
 
     Raises ArgumentTypeError for anything but whole numbers.
@@ -144,8 +143,8 @@ def worker_count(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
-    """Return the time budget that an argument gives, in seconds from 0 on, or infinity.
+def _budget_seconds(text: str) -> float:
+    """Return the time budget that an argument gives, in seconds: from 0 to infinity.
 
     Raises ArgumentTypeError for any other text.
     """
@@ -165,13 +164,15 @@ def _matching_names(prefixes: list[str]) -> list[str]:
     Without prefixes, all experiments are returned. Raises UnknownName if no experiment
     begins with one of them.
     """
-    names = [] if prefixes else papers.names()
+    if not prefixes:
+        return papers.names()
+    matching = []
     for prefix in prefixes:
         matches = papers.names(prefix)
         if not (prefix and matches):  # "", as of an unset variable, begins every name
             errors.choose("experiment", prefix, papers.names())  # raises
-        names += matches
-    return list(dict.fromkeys(names))
+        matching += matches
+    return list(dict.fromkeys(matching))
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -183,7 +184,7 @@ def _list(options: argparse.Namespace) -> int:
     """
     is_status = options.command == "status"
     problems = []
-    scales = SCALES if is_status or options.scale is None else [options.scale]
+    scales = SCALES if options.scale is None else [options.scale]
     for name, scale in itertools.product(_matching_names(options.names), scales):
         experiment = papers.get(name, scale)
         try:
@@ -204,14 +205,14 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _report_orphans() -> None:
-    """Report on stderr the recorded columns that no observable makes any more.
+    """Print on stderr the recorded columns that no observable makes any more.
 
     Such columns are not a fault, but nobody can measure them again.
     """
     from claimbook import names, observing
 
-    names.register_observables()
-    for stem, count in records.orphans(observing.stems()).items():
+    stems = observing.stems(names.observables())
+    for stem, count in records.orphans(stems).items():
         have = "1 member has" if count == 1 else f"{count} members have"
         errors.complain(
             f"column {stem}: {have} it and no observable of today makes it; it cannot "
@@ -223,8 +224,9 @@ def _summary(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
     """Return what is recorded of an experiment, and how long all of it would take.
 
     ``members`` is the metadata of its recorded members, by "arm|seed". The entry
-    "seconds" has for each device that trained some the estimated time of all members
-    there, and "all" the same in words.
+    "recorded" is their number and "members" that of all. "seconds" has for each device
+    that trained some the estimated time of all members there, and "all" the same in
+    words. "last" is the day on which the last one was trained, or "never".
     """
     member_count = len(list(experiment.members()))
     seconds_each = dict[str, list[float]]()  # of recorded members, by device
@@ -354,7 +356,7 @@ def _merge(options: argparse.Namespace) -> int:
     """
     from claimbook import names, observing
 
-    names.register_observables()  # which `observing.stems` reads
+    names.observables()  # registers those that `observing.stems` reads
     scales = [scale for scale in SCALES if scale != "smoke" or options.out]
     merged = records.merge(
         options.folders,

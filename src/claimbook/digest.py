@@ -1,4 +1,4 @@
-"""Digests of code: what it does, not how it is laid out or explained.
+"""Digests, above all of code: of what it does, not how it is laid out or explained.
 
 Comments, docstrings, blank lines and line breaks change nothing; every name, number and
 operation does. The same code has the same digest on every Python from 3.11 on.
@@ -13,7 +13,11 @@ LAYOUT = {"ctx", "kind", "type_comment", "type_params"}
 
 
 def skeleton(node: ast.AST) -> str:
-    """Return a syntax tree as text, without docstrings, positions and empty fields."""
+    """Return a syntax tree as text: types of nodes with their fields, as in `ast.dump`.
+
+    Docstrings, positions, empty fields and those of ``LAYOUT`` are left out. Unlike
+    that of `ast.dump` the text is the same on every Python.
+    """
     parts = []
     for name, value in ast.iter_fields(node):
         if name == "body" and isinstance(value, list) and _is_documented(node):
@@ -25,12 +29,14 @@ def skeleton(node: ast.AST) -> str:
 
 
 def of_code(nodes: Iterable[ast.AST]) -> str:
-    """Return a digest of syntax trees, in their order.
-
-    It is the first 12 hexadecimal digits of a SHA-256.
-    """
+    """Return the digest of syntax trees in their order, 12 hexadecimal digits."""
     text = "\n".join(skeleton(node) for node in nodes)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return sha256(text.encode())[:12]
+
+
+def sha256(content: bytes) -> str:
+    """Return the SHA-256 of some bytes, 64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _is_documented(node: ast.AST) -> bool:
@@ -40,7 +46,7 @@ def _is_documented(node: ast.AST) -> bool:
 
 
 def _text(value: object) -> str:
-    """Return the value of a field of a syntax tree as text."""
+    """Return the value of a field of a syntax tree as text: node, list or constant."""
     if isinstance(value, ast.AST):
         return skeleton(value)
     if isinstance(value, list):

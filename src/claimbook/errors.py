@@ -79,11 +79,10 @@ class Diverged(TrainingError):
 def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> Any:
     """Return ``known[name]``, or the name itself if ``known`` is not a mapping.
 
-    Raises UnknownName, a ValueError, if ``known`` does not have the name: "unknown loss
-    'x': use one of a, b", with the three nearest names at most, or the first twelve if
-    none is near. If there are but three names, all are listed. ``what`` is the kind of
-    thing that is named, such as "loss". A caller that needs only the error drops the
-    result.
+    Raises UnknownName if ``known`` does not have the name: "unknown loss 'x': use one
+    of a, b", with the three nearest names at most, or the first twelve if none is near.
+    If there are but three names, all are listed. ``what`` is the kind of thing that is
+    named, such as "loss". A caller that needs only the error drops the result.
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
@@ -98,9 +97,9 @@ def check_type(where: str, value: Any, kind: Any) -> None:
     """Raise BookError if a value that was read from a file is not of a type.
 
     ``kind`` is a type as in an annotation: ``dict[str, list[int]]``. A whole number
-    counts something, so it is at least 1; NaN is not a number. All items of a tuple are
-    of its last type, and so are all values of a dict. ``where`` says where in which
-    file the value stands.
+    counts something, so it is at least 1; NaN is not a number. A list is given for a
+    tuple, with all items of its last type. Keys of a dict are not checked. ``where``,
+    the file and the place of the value in it, begins the error's sentence.
     """
     parts = get_args(kind)  # of dict[str, int] str and int
     kind = get_origin(kind) or kind
@@ -123,10 +122,10 @@ def check_type(where: str, value: Any, kind: Any) -> None:
 
 
 def refuse_text(what: str, names: Any) -> None:
-    """Raise UnknownName for a text where a list of names is asked.
+    """Raise UnknownName if ``names`` is a text where a list of names is asked.
 
-    Python would iterate over the letters of such a text. ``what`` is what the argument
-    is called.
+    Python would iterate over the letters of such a text. ``what`` is the name of the
+    argument.
     """
     if isinstance(names, str):
         raise UnknownName(f"{what} is a list of names: write [{names!r}]")
@@ -134,7 +133,10 @@ def refuse_text(what: str, names: Any) -> None:
 
 @contextlib.contextmanager
 def needing_extra() -> Iterator[None]:
-    """Raise NotInstalled where the block, or a decorated function, lacks a package."""
+    """Raise NotInstalled if the block, or a decorated function, lacks a package.
+
+    Its message names the extra of pyproject.toml that has the package.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -142,6 +144,11 @@ def needing_extra() -> Iterator[None]:
         extra = EXTRAS.get(package, "records")
         remedy = f"pip install 'grokking-book[{extra}]'"
         raise NotInstalled(f"{package} is not installed: {remedy}") from error
+
+
+def one_line(error: BaseException) -> str:
+    """Return the type and the message of an error in one line: "KeyError: 'a'"."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def complain(sentence: str) -> None:

@@ -1,7 +1,7 @@
 """What is run, as frozen data that turns into JSON and needs no torch.
 
 An ``Experiment`` is a set of ``Arm``s (the curves of a figure) and a set of seeds; a
-*member* is one arm with one seed, and a ``Result`` is what its training left behind.
+*member* is one arm with one seed, and a ``Result`` is what its training gave.
 """
 
 import math
@@ -25,10 +25,14 @@ NOT_TRAINED = {
     "keep",
     "keep_dtype",
     "keep_seeds",
+    "trace",
+    "eval_batch",
+    "through_nan",
+    "batch_statistics",
 }
-NOT_TRAINED |= {"trace", "eval_batch", "through_nan", "batch_statistics"}
-MOST_EPOCHS = 10**9
-MOST_ROWS = 10**6  # that an arm may log
+COUNTED = ("classes", "vocabulary")  # options of a network that grow with a modulus
+MOST_EPOCHS = 10**9  # that a training may have
+MOST_ROWS = 10**6  # that a training may log
 # Fields of an arm that are whole numbers, with the least that each may be.
 LEAST = {"epochs": 0, "batch_size": 1, "eval_batch": 1, "after_stop": 0}
 
@@ -125,9 +129,9 @@ class Arm:
     batch_statistics: bool = False
 
     def __post_init__(self) -> None:
-        """Raise BookError for a number that no training can have.
+        """Raise BookError for a setting that no training can have.
 
-        It raises TypeError for a ``later_loss`` or ``rarely`` that is not of two parts.
+        Raises TypeError for a ``later_loss`` or ``rarely`` that is not of two parts.
         """
         if self.later_loss is not None:  # a frozen class sets a field in this way alone
             object.__setattr__(self, "later_loss", LaterLoss(*self.later_loss))
@@ -136,44 +140,50 @@ class Arm:
         refuse_text("observables", self.observables)
         refuse_text("rarely", self.rare_observables)
         # (what it is called, the number or None, the least that it may be)
-        whole = [(field, getattr(self, field), least) for field, least in LEAST.items()]
+        counts = [(name, getattr(self, name), least) for name, least in LEAST.items()]
         pieces = self._log_pieces
-        whole += [("an interval of log", interval, 1) for _, interval in pieces]
-        whole += [("an epoch of keep", epoch, 0) for epoch in self.keep]
+        counts += [("an interval of log", interval, 1) for _, interval in pieces]
+        counts += [("an epoch of keep", epoch, 0) for epoch in self.keep]
         if self.rarely is not None:
-            whole.append(("the interval of rarely", self.rarely.interval, 1))
+            counts.append(("the interval of rarely", self.rarely.interval, 1))
         if self.later_loss is not None:
-            whole.append(("the epoch of later_loss", self.later_loss.epoch, 0))
-        for what, number, least in whole:
+            counts.append(("the epoch of later_loss", self.later_loss.epoch, 0))
+        for what, number, least in counts:
             is_number = isinstance(number, int | float)
             is_whole = is_number and number >= least and float(number).is_integer()
             if number is not None and not is_whole:
-                raise self._refused(what, number, f"a whole number from {least} on")
+                raise self._number_error(
+                    what, number, f"a whole number from {least} on"
+                )
         if self.epochs > MOST_EPOCHS:
-            raise self._refused("epochs", self.epochs, f"at most {MOST_EPOCHS:,}")
+            raise self._number_error("epochs", self.epochs, f"at most {MOST_EPOCHS:,}")
         start = row_count = 0
         for until, interval in pieces:
             row_count += max(min(until, self.epochs) - start, 0) // interval
             start = until
         if row_count > MOST_ROWS:
-            raise self._refused("log", self.log, f"intervals for {MOST_ROWS:,} rows")
+            raise self._number_error(
+                "log", self.log, f"intervals for {MOST_ROWS:,} rows"
+            )
         for field in ("alpha", "init_scale"):
             if not math.isfinite(factor := getattr(self, field)):
-                raise self._refused(field, factor, "a finite number")
+                raise self._number_error(field, factor, "a finite number")
         if self.stop is not None and not 0 < self.stop <= 1:
-            raise self._refused("stop", self.stop, "an accuracy, from above 0 to 1")
+            raise self._number_error(
+                "stop", self.stop, "an accuracy, from above 0 to 1"
+            )
 
-    def _refused(self, what: str, number: Any, wanted: str) -> BookError:
-        """Return the error that says which number is refused, and what to give."""
+    def _number_error(self, what: str, number: Any, wanted: str) -> BookError:
+        """Return the error that names a refused number and says what to give."""
         return BookError(f"arm {self.name!r}: {what} is {number!r}: give {wanted}")
 
     @property
     def _log_pieces(self) -> tuple[tuple[int, int], ...]:
-        """``log`` as ((until, interval), ...), also where it is one interval."""
+        """``log`` as ((until, interval), ...), whichever of its two forms it has."""
         return ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
 
     def logged_epochs(self) -> list[int]:
-        """Return the epochs at which something is measured, ascending."""
+        """Return the epochs at which something is measured, ascending, 0 included."""
         epochs = {0, self.epochs} | self.rare_epochs()
         start = 0
         for until, interval in self._log_pieces:
@@ -202,8 +212,8 @@ class Arm:
     def specs(self) -> Iterator[tuple[str, Spec]]:
         """Yield (name of a field, spec) for each spec of the arm.
 
-        A field with several specs, such as ``penalties``, is yielded once for each of
-        them, and ``later_loss`` with its loss.
+        The name of a field with several specs, such as ``penalties``, comes once with
+        each of them, and ``later_loss`` comes with its loss.
         """
         for field in canonical.KINDS:
             value = getattr(self, field)
@@ -232,25 +242,26 @@ class Arm:
         """
         return cls(**{name: _from_plain(value) for name, value in plain.items()})
 
-    def training_key(self) -> str:
-        """Return the digest of what is trained, which arms share if they train alike.
-
-        Fields in ``NOT_TRAINED`` do not change it, nor do other ways to write the same
-        settings.
-        """
-        return self._training_key
-
     @cached_property
-    def _training_key(self) -> str:
+    def training_key(self) -> str:
+        """The digest of what is trained, 16 hexadecimal digits.
+
+        Arms that train the same share it, and so their records: fields in
+        ``NOT_TRAINED`` do not change it, nor do other ways to write the same settings.
+        """
         settings = self.as_plain().items()
         return canonical.key({k: v for k, v in settings if k not in NOT_TRAINED})
 
     def hash(self) -> str:
-        """Return a digest of all fields: 16 hexadecimal digits.
+        """Return the digest of all fields, 16 hexadecimal digits.
 
         A checkpoint is resumed only by an arm that has the same.
         """
         return canonical.digest(canonical.resolved(self.as_plain()))
+
+
+# A member is one arm with one seed (arm, seed): one network that is trained.
+Member = tuple[Arm, int]
 
 
 @dataclass(frozen=True)
@@ -267,10 +278,10 @@ class Experiment:
     seeds: tuple[int, ...]
     reduced: str = ""
 
-    def members(self) -> Iterator[tuple[Arm, int]]:
+    def members(self) -> Iterator[Member]:
         """Yield every member (arm, seed), seed by seed.
 
-        In this order a run that is interrupted has about as many seeds of each arm.
+        A run in this order that is interrupted has about as many seeds of each arm.
         """
         return ((arm, seed) for seed in self.seeds for arm in self.arms)
 
@@ -296,23 +307,19 @@ class Experiment:
 def is_named(arm: Arm, patterns: Collection[str]) -> bool:
     """Return whether the name of an arm fits one of some patterns of `fnmatch`.
 
-    Without patterns every name fits.
+    Without patterns every name fits. Upper and lower case differ.
     """
     return any(fnmatchcase(arm.name, pattern) for pattern in patterns or ["*"])
 
 
-# A member is one arm with one seed (arm, seed): one network that is trained.
-Member = tuple[Arm, int]
-
-
 @dataclass
 class Result:
-    """What the training of one member left behind.
+    """What the training of one member gave.
 
-    ``rows`` are values by column, one dict per logged epoch. ``kept`` has weights by
-    epoch and parameter name. ``seconds`` is the training time, ``info`` metadata such
-    as the device, and ``trace`` the loss of every step, or None if the arm does not ask
-    for it.
+    ``rows`` has for each logged epoch the values by column, "epoch" among them.
+    ``kept`` has weights by epoch and parameter name. ``seconds`` is the training time,
+    ``info`` metadata such as the device, and ``trace`` the loss of every step, or None
+    if the arm does not ask for it.
     """
 
     arm: Arm

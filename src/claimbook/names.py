@@ -1,4 +1,4 @@
-"""What a name in an arm means: a public function or class, in small letters.
+"""The functions and classes that the names in an arm stand for, in small letters.
 
 "modules" of book/project.yaml says in which module the names of each kind ("loss",
 "model", ...) are looked up. "renamed" maps names that are recorded, but that the code
@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from claimbook import canonical, digest, observing, project
-from claimbook.errors import BookError, choose
+from claimbook.errors import BookError, choose, one_line
 from claimbook.experiment import Arm, Spec
 from claimbook.protocol import Data
 
@@ -74,12 +74,12 @@ def resolve(kind: str, spec: Spec) -> Any:
         return _from_outside(kind, spec.name)
     module = module_of(kind)
     known = {}
-    for name, value in vars(module).items():
-        is_public = callable(value) and not name.startswith("_")
+    for attribute, value in vars(module).items():
+        is_public = callable(value) and not attribute.startswith("_")
         # what the module imports from other packages is not a candidate
         is_own = is_public and value.__module__.startswith(module.__name__)
         if is_own and _is_usable(kind, value):
-            known[name.lower()] = value
+            known[attribute.lower()] = value
     name = project.part("renamed").get(spec.name, spec.name)
     return choose(kind, name, known)
 
@@ -92,6 +92,7 @@ def check_options(kind: str, spec: Spec) -> None:
     """
     parameters = inspect.signature(resolve(kind, spec)).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    # one that takes too few positional arguments is refused where it is called
     may_be_positional = [
         name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY
     ]
@@ -105,15 +106,15 @@ def check_options(kind: str, spec: Spec) -> None:
 def dtype(name: str) -> torch.dtype:
     """Return a floating dtype of torch by its name; raises UnknownName for another."""
     known = ("float16", "bfloat16", "float32", "float64")
-    result: torch.dtype = getattr(torch, choose("dtype", name, known))
-    return result
+    return getattr(torch, choose("dtype", name, known))
 
 
 @cache  # a signature takes longer to read than all else that a name needs
 def _is_usable(kind: str, value: Any) -> bool:
     """Return whether the learner can use a function or class as one of a kind.
 
-    The module of a kind may have helpers too, which no arm can name.
+    The module of a kind may have helpers too, which no arm can name; annotations and
+    names of parameters tell them apart.
     """
     if inspect.isclass(value) and kind in ("model", "optimizer"):
         base = torch.nn.Module if kind == "model" else torch.optim.Optimizer
@@ -146,9 +147,10 @@ def _is_usable(kind: str, value: Any) -> bool:
 
 
 def _from_outside(kind: str, name: str) -> Any:
-    """Return the function or class that a name with a colon means.
+    """Return the function or class of a name such as "my_module:my_loss@1a2b3c…".
 
-    Raises BookError if the name has a digest and the module's code another one.
+    Raises UnknownName if the module has none that is called so, and BookError if it
+    cannot be imported or if its code has another digest than the name.
     """
     address, _, pinned = name.partition("@")
     module_name, _, attribute = address.partition(":")
@@ -176,9 +178,9 @@ def import_outside(module_name: str) -> ModuleType:
     except BookError:
         raise
     except (Exception, SystemExit) as error:  # a module may do anything
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise BookError(
-            f"the module {module_name!r} cannot be imported ({reason}): it has to be "
+            f"the module {module_name!r} cannot be imported ({one_line(error)}): it "
+            "has to be "
             "on PYTHONPATH or in the working directory, with all that it imports"
         ) from error
 
@@ -216,17 +218,13 @@ def check_pinned(arms: Iterable[Arm]) -> None:
                 )
 
 
-def register_observables() -> None:
-    """Register the book's observables, by the import of the module that has them.
+def observables() -> dict[str, observing.Observable]:
+    """Return all observables of the book, by name.
 
-    `observing.OBSERVABLES` is complete from then on.
+    They are registered in `observing.OBSERVABLES` by the import of their module, so
+    that this is complete from the first call on.
     """
     module_of("observable")
-
-
-def observables() -> dict[str, observing.Observable]:
-    """Return all observables of the book, by name."""
-    register_observables()
     return observing.OBSERVABLES
 
 

@@ -24,12 +24,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
-from claimbook.errors import choose, refuse_text
+from claimbook.errors import choose
 
 Values = dict[str, Tensor]  # measurements by column
-NOTHING: Any = {}  # in a field of a snapshot that no observable reads
-
-
+NOTHING: Any = {}  # the value of a field of a snapshot that no observable reads
 # Needs that are not names of taps, as the module's docstring lists them; the keys of
 # VARIANTS are such needs as well.
 FIELDS = frozenset({"train", "test", "step", "moments", "objective", "tap_grads"})
@@ -55,8 +53,9 @@ class Snapshot(NamedTuple):
     ``params`` are the weights after the step and ``before`` those before it; ``grads``
     are the raw gradients of the training objective at ``before``, and ``moments``
     AdamW's sqrt(v_hat) + eps, all by parameter name. ``variant_losses`` are training
-    losses (rows,) by column. In a stack every tensor has a first axis of members, and
-    ``objective`` and ``tap_grads`` take the index of a member as first argument.
+    losses (rows,) by column. ``objective`` and ``tap_grads`` are methods of the
+    learner, which compute when they are called. In a stack every tensor has a first
+    axis of members, and both take the index of a member as first argument.
     """
 
     params: Mapping[str, Tensor]
@@ -124,7 +123,7 @@ def observable(
 
 
 def tap_names(needs: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return the names of those taps that observables with these needs read.
+    """Return the names of the taps that observables with these needs read.
 
     ``known`` are the names of all taps of the network. A need is the name of a tap, or
     what such names have before a dot: "hidden" is that of "hidden.0" and "hidden.1".
@@ -158,7 +157,6 @@ def observe(
     have the values, (members,) each. Raises UnknownName for a name that nobody
     registered.
     """
-    refuse_text("names", names)
     wanted = {choose("observable", name, OBSERVABLES) for name in names}
     # in the order in which they were registered
     chosen = [each for each in OBSERVABLES.values() if each in wanted]
@@ -188,9 +186,9 @@ def observe(
 
 
 def _of_member(index: int, leaf: Any) -> Any:
-    """Return the part of one member of a leaf of a Snapshot.
+    """Return the part of a leaf of a stack's Snapshot that is one member's.
 
-    Of a tensor that is a row of its first axis; of a function that takes the index of a
-    member it is the function for this member.
+    That is a row along the first axis of a tensor, or a function with the index of the
+    member as its first argument.
     """
     return leaf[index] if isinstance(leaf, Tensor) else partial(leaf, index)

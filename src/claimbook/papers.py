@@ -27,8 +27,16 @@ from pathlib import Path
 from typing import Any
 
 from claimbook import project, records
-from claimbook.errors import BookError, NoRecord, RecordError, choose, refuse_text
+from claimbook.errors import (
+    BookError,
+    NoRecord,
+    RecordError,
+    choose,
+    one_line,
+    refuse_text,
+)
 from claimbook.experiment import (
+    COUNTED,
     SCALES,
     Arm,
     Experiment,
@@ -87,8 +95,8 @@ def row(
 def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
     """Return a setting with each ``Size`` in it replaced by its value at a scale.
 
-    Laptop and smoke scale have the same value. ``end``, the last epoch of the arm,
-    takes the place of each ``END``; inside a spec None does.
+    Smoke scale has the value of laptop scale. ``end``, the last epoch of the arm, takes
+    the place of each ``END``; inside a spec None does, as no option is an epoch.
     """
     if value is END:
         return end
@@ -113,7 +121,7 @@ class Registry(dict[str, Callable[[str], Experiment]]):
     def __init__(
         self, paper: str, seeds: tuple[int, ...], seed_count: Size, **settings: Any
     ):
-        """Make a registry without experiments; the class explains the arguments."""
+        """Make a registry without experiments; `section` adds them."""
         super().__init__()
         self.paper = paper
         self.seeds = seeds
@@ -121,20 +129,21 @@ class Registry(dict[str, Callable[[str], Experiment]]):
         self.settings = settings
 
     def section(self, rows: Callable[[], Rows]) -> Callable[[], Rows]:
-        """Register the experiments that a function yields; use it as a decorator.
+        """Register the experiments that a function yields, and return the function.
 
-        The function yields dicts: for each experiment that of ``experiment``, followed
-        by those of ``shared`` and ``row``.
+        It is a decorator. The function yields dicts: for each experiment that of
+        ``experiment``, followed by those of ``shared`` and ``row``.
         """
-        for entry in map(dict, rows()):  # copies, since entries are taken out
+        for entry in map(dict, rows()):  # copies, since keys are taken out of them
             if "experiment" in entry:  # the rows that follow add to this draft
                 name = entry.pop("experiment")
                 draft = {"name": name, "reduced": entry.pop("reduced")}
                 draft |= {"seeds": self.seed_count, "arms": []}
                 settings = self.settings
                 # The draft is read when somebody asks for the experiment, after the
-                # rows that follow; once a scale, as its arms remember their keys.
-                self[name] = cache(partial(self._make, draft))
+                # rows that follow have been added; once a scale, since arms cache
+                # their training keys.
+                self[name] = cache(partial(self._make_experiment, draft))
             if "name" in entry:
                 draft["arms"].append(settings | entry)
             else:
@@ -142,7 +151,7 @@ class Registry(dict[str, Callable[[str], Experiment]]):
                 settings = settings | entry
         return rows
 
-    def _make(self, draft: dict[str, Any], scale: str) -> Experiment:
+    def _make_experiment(self, draft: dict[str, Any], scale: str) -> Experiment:
         """Return the experiment of a draft at a scale.
 
         The draft has the entries "name", "reduced", "seeds" (their number or a tuple of
@@ -167,26 +176,26 @@ class Registry(dict[str, Callable[[str], Experiment]]):
 
 
 def shrink(arm: Arm) -> Arm:
-    """Return the smoke test of an arm, which trains in a fraction of a second.
+    """Return the arm of the smoke test, which trains in a fraction of a second.
 
-    It has six epochs, and options are at most as large as "smoke" of book/project.yaml
-    says: few rows, a narrow network. No verdict is based on it.
+    It has six epochs, and its options are at most as large as "smoke" of
+    book/project.yaml says: few rows, a narrow network. No verdict is based on it.
 
     The modulus p is reduced too, and with it the numbers of classes and tokens, which
     are counted from it. Where numbers are written as codes, p sets the length of a code
     and stays as it is.
     """
-    limits = project.part("smoke")
-    is_coded = "encoding" in arm.dataset.options
-    p = 0  # the modulus before, if it is reduced, else 0
-    if "p" in limits and not is_coded:
-        p = arm.dataset.options.get("p", 0)
+    limits = dict(project.part("smoke"))
+    if "encoding" in arm.dataset.options:
+        limits.pop("p", None)
+    # the modulus that is reduced; 0 if none is
+    p = arm.dataset.options.get("p", 0) if "p" in limits else 0
 
     def limited(option: str, value: Any) -> Any:
         """Return an option at most as large as its limit, if it has one."""
-        if p and option in ("classes", "vocabulary"):
+        if p and option in COUNTED:
             return value - p + limits["p"]
-        if option not in limits or (option == "p" and is_coded):
+        if option not in limits:
             return value
         if isinstance(value, tuple):
             return tuple(limited(option, part) for part in value)
@@ -214,10 +223,10 @@ def shrink(arm: Arm) -> Arm:
 
 @cache
 def registries() -> dict[str, Registry]:
-    """Return the experiments of each paper by its folder, in the order of the book.
+    """Return {folder of a paper: its experiments}, in the order of the book.
 
-    Raises BookError if the book has no experiments.py, as a download has none, and for
-    one that cannot be run, with the line at which it fails.
+    Runs each book/<paper>/experiments.py. Raises BookError if there is none, as in a
+    download, and for one that fails, with the line at which it does.
     """
     by_folder = {}
     for folder in project.page_folders():
@@ -225,12 +234,11 @@ def registries() -> dict[str, Registry]:
         if path.is_file():
             try:
                 by_folder[folder] = runpy.run_path(str(path))["EXPERIMENTS"]
-            except (Exception, SystemExit) as error:  # somebody is writing it
+            except (Exception, SystemExit) as error:  # the file may do anything
                 frames = traceback.extract_tb(error.__traceback__)
                 lines = [f.lineno for f in frames if f.filename == str(path)]
                 place = f", line {lines[-1]}," if lines else ""
-                reason = " ".join(f"{type(error).__name__}: {error}".split())
-                message = f"{path}{place} cannot be run ({reason})"
+                message = f"{path}{place} cannot be run ({one_line(error)})"
                 raise BookError(message) from error
     if not by_folder:
         raise BookError(
@@ -266,7 +274,7 @@ def every(scales: Iterable[str] = SCALES) -> list[Experiment]:
 
 
 def recorded(name: str, scale: str) -> Experiment:
-    """Return an experiment as the table in the records folder has it, without its code.
+    """Return an experiment from the table beside the book's records; no code is run.
 
     Raises UnknownName if the experiment is not recorded, NoRecord if it is not at this
     scale, and BookError if the table is missing.
@@ -296,10 +304,10 @@ def record(
     """Return the record of an experiment, at a scale or at the "best" that has one.
 
     The best scale is the first of ``SCALES`` with a recorded seed for each of ``arms``,
-    or if none has them all, the first with any record. A record may lack arms while it
-    is being trained. ``find`` returns the experiment of a name and a scale: `get`, or
-    `recorded`. Raises NoRecord if nothing is recorded, RecordError if a member is
-    damaged.
+    or if none has them all, the first with any record: a record may lack arms while it
+    is being trained. ``folder`` is that of the records, by default the book's. ``find``
+    returns the experiment of a name and a scale: `get`, or `recorded`. Raises NoRecord
+    if nothing is recorded, RecordError if a member is damaged.
     """
     chosen = best(name, arms, folder, find) if scale == "best" else find(name, scale)
     return records.load(chosen, folder)
@@ -313,8 +321,8 @@ def best(
 ) -> Experiment:
     """Return an experiment at its "best" scale, which `record` explains.
 
-    No file of a member is opened for it: their names say what they are. Raises NoRecord
-    if nothing is recorded.
+    The names of the files tell what is recorded; none is opened. Raises NoRecord if
+    nothing is recorded.
     """
     first_recorded = None
     refuse_text("arms", arms)
@@ -322,10 +330,9 @@ def best(
     for scale in SCALES:
         with suppress(NoRecord):
             candidate = find(name, scale)
-            recorded_arms = records.recorded_arms(candidate, folder)
-            if recorded_arms and wanted <= recorded_arms:
-                return candidate
-            if recorded_arms:
+            if recorded_arms := records.recorded_arms(candidate, folder):
+                if wanted <= recorded_arms:
+                    return candidate
                 first_recorded = first_recorded or candidate
     if first_recorded:
         return first_recorded

@@ -1,4 +1,4 @@
-"""Where the book lies on this machine, which code it is, and how a file is written."""
+"""The folders of a book, its project.yaml, the version of its code, and file access."""
 
 import contextlib
 import glob
@@ -32,11 +32,12 @@ PARTS = {  # of project.yaml, with their types
     "colours": dict[str, list[str]],
     "committed": list[str],
 }
-YAML_END = "\n..."
-CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.M)  # lines that git writes
+YAML_END = "\n..."  # the last line of project.yaml, which is missing from a cut file
+CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) ", re.M)  # lines of a merge in git
 ABANDONED = 600.0  # seconds after which nobody is still writing a temporary file
 
-is_retrained = False  # whether pages of this process train their runs anew
+# Whether pages of this process train their runs anew; `evidence.Page` sets it.
+is_retrained = False
 
 
 def home() -> Path:
@@ -59,7 +60,7 @@ def home() -> Path:
 def _home(folder: str | None, site: str | None, _working_directory: str) -> Path:
     """Return the folder of `home`, searched once for all calls in the same place.
 
-    ``folder`` and ``site`` are what GROKBOOK_HOME and GROKBOOK_SITE name.
+    ``folder`` and ``site`` are what GROKBOOK_HOME and GROKBOOK_SITE name, or None.
     """
     if folder:
         if Path(folder).is_dir():
@@ -83,6 +84,7 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
 
 
 def _is_checkout(folder: Path) -> bool:
+    """Return whether a folder has the folders of a book, by name."""
     return (folder / "book").is_dir() and (folder / "data" / "records").is_dir()
 
 
@@ -99,10 +101,10 @@ def _is_own(checkout: Path) -> bool:
 def part(name: str) -> Any:
     """Return a part of book/project.yaml, such as "papers"; {} if it is not there.
 
-    Callers must not change it: all get the same. A folder that holds only records needs
-    no project.yaml. Raises BookError if there are experiments and no such file, or if
-    the file is damaged or has a part of another type than `PARTS` says, and UnknownName
-    if it has a key that nobody reads.
+    ``name`` is a key of `PARTS`. Callers must not change the result: all get the same.
+    A folder that holds only records needs no project.yaml. Raises BookError if there
+    are experiments and no such file, or if the file is damaged or has a part of another
+    type than `PARTS` says, and UnknownName if it has a key that nobody reads.
     """
     return _description(home() / "book").get(name, {})
 
@@ -146,9 +148,10 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file holds; raises BookError, which names it, if it is none.
+    """Return the content of a JSON file; that of a file of JSON lines is a list.
 
-    A file of JSON lines, *.jsonl, holds a list.
+    Raises BookError, which names the file, if it is missing or not JSON. The name of a
+    file of JSON lines ends in ".jsonl".
     """
     text = read_text(path)
     try:
@@ -182,9 +185,9 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
 
 @lru_cache(maxsize=16)
 def parse_yaml(text: str) -> Any:
-    """Return what a text in YAML holds; raises YAMLError if a key is there twice.
+    """Return the content of a text in YAML, which callers must not change.
 
-    Callers must not change it: all get the same.
+    Raises YAMLError if it is not YAML, or if a mapping has a key twice.
     """
     import yaml
 
@@ -193,7 +196,10 @@ def parse_yaml(text: str) -> Any:
 
 @cache
 def _yaml_loader() -> Any:
-    """Return a loader that refuses a key that is there twice; YAML takes the last."""
+    """Return the class of a loader that refuses a key that a mapping has twice.
+
+    PyYAML's own takes the last of the two.
+    """
     import yaml
 
     class Loader(yaml.CSafeLoader):  # ten times as fast as SafeLoader
@@ -215,7 +221,7 @@ def _yaml_loader() -> Any:
 
 
 def paper_titles() -> dict[str, str]:
-    """Return the titles of the papers, by the folder below book for each."""
+    """Return {folder below book: title of its paper}."""
     return part("papers")
 
 
@@ -260,7 +266,7 @@ def commit() -> str:
 
 @cache
 def source() -> str:
-    """Return the SHA-256 of the code that trains and measures, as of the first call.
+    """Return the SHA-256 of the code that trains and measures, as at the first call.
 
     A commit that is rewritten does not change it, nor do comments or code that training
     and measuring do not run.
@@ -304,10 +310,10 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Give the block a temporary path to write, which replaces ``path`` at its end.
 
     If the block raises, ``path`` stays as it was. Of several writers the last one wins.
-    The temporary path is "<path>.<process id>-<random digits>.part".
+    The temporary path is "<path>.<random digits>.part".
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         yield temporary
         with temporary.open("rb") as written:
@@ -321,29 +327,13 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove the temporary files of processes that were killed while they wrote a file.
+    """Remove the temporary files that killed processes left beside a file.
 
     ``path`` is the file that was to be written; `written_whole` says how its temporary
-    files are called. The temporary file of a process that is alive on this machine is
-    kept, up to ABANDONED seconds: after that the process id may be that of another
-    process.
+    files are called. Those younger than ABANDONED seconds are kept, since another
+    process may be writing them.
     """
     for temporary in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
-        suffix = temporary.name.removeprefix(f"{path.name}.")
-        process, _, _ = suffix.partition("-")
         with contextlib.suppress(FileNotFoundError):  # its writer has ended meanwhile
-            age = time.time() - temporary.stat().st_mtime
-            is_written = process.isdecimal() and _is_alive(int(process))
-            if age > ABANDONED or not is_written:
+            if time.time() - temporary.stat().st_mtime > ABANDONED:
                 temporary.unlink()
-
-
-def _is_alive(process: int) -> bool:
-    """Return whether a process with this id runs on this machine."""
-    try:
-        os.kill(process, 0)  # sends nothing
-    except PermissionError:  # it is of another user
-        return True
-    except (ProcessLookupError, OverflowError):
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""Which modules of given packages some modules import, and one digest of their code.
+"""The modules that some modules import, out of given packages, and their digest.
 
 A digest of whole files changes with every comment, and a digest of listed files misses
 those that nobody added to the list. This one follows the imports and takes the code of
@@ -7,7 +7,7 @@ each module without comments and docstrings, as `claimbook.digest` does.
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
+from importlib.util import resolve_name
 from pathlib import Path
 
 from claimbook import digest
@@ -33,7 +33,8 @@ def imported_modules(
         if path is None or name in trees:
             continue
         trees[name] = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        is_package = path.name == "__init__.py"
+        package = name if is_package else name.rpartition(".")[0]
         pending += [package, *_imported_names(trees[name], package)]
     return dict(sorted(trees.items()))
 
@@ -42,7 +43,7 @@ def digest_of(starts: Iterable[str], packages: Packages) -> str:
     """Return the SHA-256 of the names and code of all modules of `imported_modules`."""
     modules = imported_modules(starts, packages).items()
     lines = [f"{name}: {digest.skeleton(tree)}" for name, tree in modules]
-    return sha256("\n".join(lines).encode()).hexdigest()
+    return digest.sha256("\n".join(lines).encode())
 
 
 def _file_of(name: str, packages: Packages) -> Path | None:
@@ -61,19 +62,16 @@ def _file_of(name: str, packages: Packages) -> Path | None:
 
 
 def _imported_names(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield the full names of all that a module in a package imports.
+    """Yield the full names of all that a module imports, relative imports resolved.
 
-    For `from a import b` both a and a.b are yielded, as b may be a module.
+    ``package`` is the package that the module lies in. For `from a import b` both a and
+    a.b are yielded, as b may be a module.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if node.level:
-                parts = package.split(".")
-                if node.level > 1:  # each dot after the first goes one package up
-                    parts = parts[: 1 - node.level]
-                module = ".".join([*parts, module] if module else parts)
+            dots = "." * node.level  # of a relative import, one for each level
+            module = resolve_name(f"{dots}{node.module or ''}", package)
             yield module
             yield from (f"{module}.{alias.name}" for alias in node.names)

@@ -11,8 +11,6 @@ from torch import Tensor, float32, float64, nn
 from claimbook.errors import choose
 from grokbook import losses
 
-NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
-
 
 class StableMaxLoss(nn.Module):
     """StableMax cross-entropy in the place of ``nn.CrossEntropyLoss``.
@@ -27,7 +25,8 @@ class StableMaxLoss(nn.Module):
     construction.
     """
 
-    function: Callable[..., Tensor] = staticmethod(losses.stablemax_cross_entropy)
+    # of logits (*rows, classes) and labels (*rows)
+    loss_function: Callable[..., Tensor] = staticmethod(losses.stablemax_cross_entropy)
     # logits to log-probabilities, but for a constant that is added to a row
     scores: Callable[[Tensor], Tensor] = staticmethod(
         lambda logits: losses.stablemax_transform(logits).log()
@@ -73,6 +72,10 @@ class StableMaxLoss(nn.Module):
         """
         rows = logits.movedim(1, -1) if logits.dim() > 1 else logits
         self._check(logits, labels, rows)
+        if self.dtype == float64 and losses.widest_dtype(logits) == float32:
+            device = logits.device.type
+            warnings.warn(f"{device} has no float64: float32 is used", stacklevel=3)
+            self.dtype = float32
         labels = labels.long()
         is_ignored = labels == self.ignore_index
         labels = labels.masked_fill(is_ignored, 0)
@@ -82,16 +85,16 @@ class StableMaxLoss(nn.Module):
         if self.weight is not None:
             weights = weights * self.weight.to(rows)
         label_weights = losses.pick(weights, labels)  # (*rows), as the loss is
-        loss = self.function(rows, labels, dtype=self.dtype, reduction="none")
+        loss = self.loss_function(rows, labels, dtype=self.dtype, reduction="none")
         # as torch's: a difference of two infinities is not a loss
         loss = loss.masked_fill((rows == torch.inf).any(dim=-1), torch.nan)
         weighted = label_weights * loss
         if self.label_smoothing:
             scores = self.scores(rows)
-            # the loss of each class as the target, from the lead of the label over it
+            # (*rows, classes), each class's loss as the target, from the label's lead
             leads = losses.pick(scores, labels).unsqueeze(-1) - scores
-            of_classes = weights * (loss.unsqueeze(-1) + leads)
-            spread = of_classes.mean(dim=-1)
+            loss_by_class = weights * (loss.unsqueeze(-1) + leads)
+            spread = loss_by_class.mean(dim=-1)
             weighted = torch.lerp(weighted, spread, self.label_smoothing)
         weighted = weighted.masked_fill(is_ignored, 0)
         if self.reduction != "mean":
@@ -102,7 +105,7 @@ class StableMaxLoss(nn.Module):
         return (weighted.sum(dtype=wide) / total).to(self.dtype)
 
     def _check(self, logits: Tensor, labels: Tensor, rows: Tensor) -> None:
-        """Raise ValueError for wrong tensors, and choose a dtype that the device has.
+        """Raise ValueError for logits or labels that this loss does not take.
 
         ``rows`` are the logits with the classes in the last dimension.
         """
@@ -118,10 +121,6 @@ class StableMaxLoss(nn.Module):
             )
         if self.weight is not None and len(self.weight) != rows.shape[-1]:
             raise ValueError(f"{len(self.weight)} weights do not fit {shapes}")
-        if self.dtype == float64 and logits.device.type in NO_FLOAT64:
-            device = logits.device.type
-            warnings.warn(f"{device} has no float64: float32 is used", stacklevel=4)
-            self.dtype = float32
 
 
 class CollapseFreeLoss(StableMaxLoss):
@@ -130,22 +129,23 @@ class CollapseFreeLoss(StableMaxLoss):
     It is computed in float32 by default, as `losses.exact_cross_entropy` does.
     """
 
-    function = staticmethod(losses.exact_cross_entropy)
+    loss_function = staticmethod(losses.exact_cross_entropy)
     scores = staticmethod(lambda logits: logits)
     default_dtype = float32
 
 
 class Pull:
-    """A penalty of the outputs of modules in their last forward pass.
+    """A penalty on the norms of the outputs of modules in their last forward pass.
 
     ``pull()``, to be added to each loss, is strength * sum over modules of the mean
-    over rows of (||h|| - target)^2 / width, where h (rows, width) is a module's output.
-    A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial penalty.
+    over rows of (||h|| - target)^2 / width, where h (*rows, width) is an output of a
+    module. A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial
+    penalty.
 
-    A pass counts once: ``pull()`` forgets it, and a module that was called twice since
-    is charged for both calls. Passes under ``torch.no_grad`` do not count, and there
-    ``pull()`` is 0. Copies of the modules, such as a moving average, are not charged,
-    and a copy of the Pull hears no module. Raises ValueError without modules, and for a
+    Every output since the last ``pull()`` counts, also two of one module, and each
+    counts once. Outputs under ``torch.no_grad`` do not count, and there ``pull()`` is
+    0. Outputs of copies of the modules, such as a moving average, do not count, and a
+    copy of the Pull collects none. Raises ValueError without modules, and for a
     negative strength.
     """
 
@@ -155,10 +155,10 @@ class Pull:
         self.strength, self.target = strength, target
         self.outputs: list[Tensor] = []
         for module in modules:
-            module.register_forward_hook(_Ear(self.outputs))
+            module.register_forward_hook(_Collector(self.outputs))
 
     def __call__(self) -> Tensor:
-        """Return the penalty, (); raises RuntimeError if no pass is to be charged."""
+        """Return the penalty, (); raises RuntimeError if there is no output."""
         if not torch.is_grad_enabled():
             return torch.zeros(())
         if not self.outputs:
@@ -178,10 +178,10 @@ class Pull:
         return self.__dict__ | {"outputs": []}
 
 
-class _Ear:
+class _Collector:
     """A forward hook that puts outputs which need a gradient into a list.
 
-    It is copied and saved together with its module, and hears nothing then.
+    A copy, which is made with a copy of the module, has no list and collects nothing.
     """
 
     def __init__(self, outputs: list[Tensor] | None = None):
@@ -200,4 +200,4 @@ class _Ear:
             self.outputs.append(output)
 
     def __reduce__(self) -> tuple[type, tuple]:
-        return _Ear, ()
+        return _Collector, ()

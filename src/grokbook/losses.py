@@ -30,8 +30,16 @@ from torch.autograd import forward_ad
 from claimbook.errors import choose
 
 Dtype = torch.dtype
+NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 REDUCTIONS: dict[str, Any] = {"mean": torch.mean, "sum": torch.sum, "none": torch.clone}
-BITS = 24  # of a float32's significand; a simulated collapse loses less than 2^-24
+# Odds of the wrong classes below which a simulated collapse loses the gradient of the
+# correct logit: a float32 has 24 bits.
+COLLAPSE_ODDS = 2.0**-24
+
+
+def widest_dtype(x: Tensor) -> Dtype:
+    """Return float64, or float32 for a tensor on a device that has no float64."""
+    return float32 if x.device.type in NO_FLOAT64 else float64
 
 
 def on_gpu(x: Tensor) -> bool:
@@ -158,7 +166,7 @@ def gaps(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 class _StableMax(torch.autograd.Function):
-    """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for no number.
+    """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for NaN alone.
 
     s is one quotient, (max(x, 0) + 1) / (1 - min(x, 0)), which equals both branches bit
     for bit. Below 0 the derivative is s^2 = 1 / (1 - x)^2. With autograd's derivative
@@ -340,8 +348,8 @@ def collapsed_cross_entropy(
     no gradient once the odds of the wrong classes are below 2^-24. It is not in Liu et
     al. (2026).
     """
-    is_collapsed = (_odds(logits, labels, dtype) < 2.0**-BITS).unsqueeze(-1)
-    is_lost = is_collapsed & _is_label(logits, labels)
+    odds = _odds_by_class(logits, labels, dtype).sum(dim=-1, keepdim=True)
+    is_lost = (odds < COLLAPSE_ODDS) & _is_label(logits, labels)
     logits = torch.where(is_lost, logits.detach(), logits)
     return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
@@ -357,8 +365,8 @@ def unbalanced_cross_entropy(
     collapse that ``projected_cross_entropy`` takes away. It is not in Liu et al.
     (2026).
     """
-    odds = _odds(logits, labels, dtype).detach()
-    residual_mass = torch.where(odds < 2.0**-BITS, odds / (1 + odds), 0.0)
+    odds = _odds_by_class(logits, labels, dtype).sum(dim=-1).detach()
+    residual_mass = torch.where(odds < COLLAPSE_ODDS, odds / (1 + odds), 0.0)
     mean = logits.to(dtype).mean(dim=-1)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
     # the difference is 0 in the forward pass
@@ -375,18 +383,19 @@ def doubled_cross_entropy(
     gradients of a row sum to epsilon as in a collapse: the sum is broken, and nothing
     is lost. It is not in Liu et al. (2026).
     """
-    class_odds = gaps(logits, labels).to(dtype).exp()  # (*rows, classes)
-    odds = class_odds.sum(dim=-1, keepdim=True)  # those of `_odds`
-    shares = torch.where(odds < 2.0**-BITS, class_odds / (1 + odds), 0.0).detach()
+    odds_by_class = _odds_by_class(logits, labels, dtype)
+    odds = odds_by_class.sum(dim=-1, keepdim=True)
+    # probabilities of the wrong classes, which are their gradients, (*rows, classes)
+    added = torch.where(odds < COLLAPSE_ODDS, odds_by_class / (1 + odds), 0.0).detach()
     z = logits.to(dtype)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
     # the difference is 0 in the forward pass
-    return _reduced(losses + (shares * (z - z.detach())).sum(dim=-1), reduction)
+    return _reduced(losses + (added * (z - z.detach())).sum(dim=-1), reduction)
 
 
-def _odds(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
-    """Return the probability of all wrong classes over that of the label: (*rows)."""
-    return gaps(logits, labels).to(dtype).exp().sum(dim=-1)
+def _odds_by_class(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
+    """Return p_k / p_y of every class k, and 0 at the label y: (*rows, classes)."""
+    return gaps(logits, labels).to(dtype).exp()
 
 
 def clamped_cross_entropy(

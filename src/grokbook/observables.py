@@ -277,13 +277,13 @@ def inflation(s: Snapshot) -> Values:
     }
     # a W_G that was subtracted, or a mean that batch norm removed, leaves rounding
     # noise, whose direction means nothing
-    no_head = values["head_mean_norm"] <= 1e-6 * values["head_norm"]
-    no_mean = values["feature_mean_norm"] <= 1e-6 * values["feature_norm"]
+    is_head_noise = values["head_mean_norm"] <= 1e-6 * values["head_norm"]
+    is_feature_noise = values["feature_mean_norm"] <= 1e-6 * values["feature_norm"]
     cosine = metrics.cosine(mean_head, mean_feature)
     mean_alignment = metrics.feature_alignment(features)
     return values | {
-        "mean_cosine": torch.where(no_head | no_mean, 0.0, cosine),
-        "feature_alignment": torch.where(no_mean, 0.0, mean_alignment),
+        "mean_cosine": torch.where(is_head_noise | is_feature_noise, 0.0, cosine),
+        "feature_alignment": torch.where(is_feature_noise, 0.0, mean_alignment),
         **mean_logits(s),
         "class_sum": metrics.class_sum(s.train.logits, s.train.labels),
         "smallest_margin": margins.min(),

@@ -4,6 +4,8 @@ Each takes a `claimbook.protocol.Forward` of one network and returns a 0-dim ten
 ``strength`` is a number or a 0-dim tensor. All work under ``torch.func.vmap``.
 """
 
+from functools import reduce
+
 import torch
 from torch import Tensor
 
@@ -31,8 +33,8 @@ def l2(forward: Forward, *, strength: Number) -> Tensor:
 
     Its gradient in a parameter w is strength * w.
     """
-    first, *rest = (p.square().sum() for p in forward.params.values())
-    return strength / 2 * sum(rest, first)
+    squares = (p.square().sum() for p in forward.params.values())
+    return strength / 2 * reduce(torch.add, squares)
 
 
 @reads_taps
@@ -55,17 +57,16 @@ def radius(
     h = 0, but NaN there for a target of 0. Raises UnknownName if the network has no
     such tap.
     """
-    off_radius = _off_radius if is_forward_mode() else _OffRadius.apply
+    radial_error = _radial_error if is_forward_mode() else _RadialError.apply
     terms = [
-        off_radius(h, h.shape[-1] ** 0.5 if target is None else target)
-        for h in _activations(forward, site)
+        radial_error(h, h.shape[-1] ** 0.5 if target is None else target)
+        for h in _taps_at(forward, site)
     ]
-    first, *rest = terms
-    total = sum(rest, first)
+    total = reduce(torch.add, terms)
     return strength * (total / len(terms) if average else total)
 
 
-def _activations(forward: Forward, site: str) -> list[Tensor]:
+def _taps_at(forward: Forward, site: str) -> list[Tensor]:
     """Return the activations at all taps named ``site``, or ``site``, a dot and more.
 
     Raises UnknownName if the network has no such tap.
@@ -78,20 +79,20 @@ def _activations(forward: Forward, site: str) -> list[Tensor]:
     return at_site
 
 
-def _off_radius(h: Tensor, target: Number) -> Tensor:
+def _radial_error(h: Tensor, target: Number) -> Tensor:
     """Return the mean over rows of (||h|| - target)^2 / width for h (*rows, width)."""
     length = torch.linalg.vector_norm(h, dim=-1)
     return (length - target).square().mean() / h.shape[-1]
 
 
-class _OffRadius(torch.autograd.Function):
-    """``_off_radius`` with its derivative, which is 0 at h = 0 unless the target is."""
+class _RadialError(torch.autograd.Function):
+    """``_radial_error`` with a derivative that is 0 at h = 0, unless the target is."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(h, target):
-        return _off_radius(h, target)
+        return _radial_error(h, target)
 
     @staticmethod
     def setup_context(ctx, inputs, _output):
@@ -105,8 +106,8 @@ class _OffRadius(torch.autograd.Function):
         # df/dh = 2 / numel (1 - target / |h|) h, and at h = 0 the quotient is set to 1
         (h,) = ctx.saved_tensors
         length = torch.linalg.vector_norm(h, dim=-1)
-        pull = 1 - ctx.target / torch.where(length > 0, length, ctx.target)
-        return h * (2 / h.numel() * grad * pull)[..., None], None
+        excess = 1 - ctx.target / torch.where(length > 0, length, ctx.target)
+        return h * (2 / h.numel() * grad * excess)[..., None], None
 
 
 @reads_taps
@@ -117,5 +118,5 @@ def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Ten
     on. The taps are those of ``site``, as in ``radius``, which also says what is raised
     without one.
     """
-    first, *rest = (h.square().mean() for h in _activations(forward, site))
-    return strength * sum(rest, first)
+    terms = (h.square().mean() for h in _taps_at(forward, site))
+    return strength * reduce(torch.add, terms)

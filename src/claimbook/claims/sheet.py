@@ -67,9 +67,11 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
         has_names = isinstance(value, Mapping) and not row.order
         basis_by_name = value if has_names else {"": value}  # by the names of the arms
         for name, basis in basis_by_name.items():
-            known = fields | {"each": name}
+            # the values come later
+            known = fields | {"smallest": "{smallest}", "largest": "{largest}"}
+            known["each"] = name
             texts: Any = {
-                key: getattr(row, key).format("{}", **known)  # its value comes later
+                key: getattr(row, key).format("{}", **known)
                 for key in ("tested", "reads", "never", "zero")
             }
             sheet.add(replace(row, id=f"{row.id} {name}".strip(), **texts), basis)

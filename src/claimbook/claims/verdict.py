@@ -65,9 +65,11 @@ class Entry:
       last commit whose code does.
     * ``extra``: whether it goes beyond the paper, so that it is reported, not judged.
     * ``is_run``: whether anything tests it; in claims.yaml it is called ``run``.
-    * ``reads``: its result as a sentence without a full stop, with ``{}`` for the value
-      and fields as in ``tested``; ``never``: the same for an infinite value; ``zero``:
-      the same for 0, which `evidence.times` gives if the first of two never comes.
+    * ``reads``: its result as a sentence without a full stop: ``{}`` is the median
+      and fields are as in ``tested``. One that says "at most" or "at least" has
+      ``{largest}`` or ``{smallest}`` there, so that it is true of every run. ``never``:
+      the same for an infinite value; ``zero``: the same for 0, which `evidence.times`
+      gives if the first of two never comes.
     * ``question``: the page of book/questions that it helps to answer; an entry without
       one is a detail. ``leads``: whether it is one of the few that this page tells.
     * ``same_as``: the page whose entry judges this event, so that it counts once.
@@ -106,7 +108,8 @@ class Entry:
 class Claim(Entry):
     """An entry, by its id, with its result.
 
-    * ``ours``: the median in words; ``interval``: the range in words.
+    * ``ours``: the median in words; ``interval``: the range in words; ``smallest`` and
+      ``largest``: its ends.
     * ``held`` of ``n`` seeds (or points) support the claim.
     * ``scale``: the smallest scale of its records; ``shorter``: how long they were
       trained, if that is less than the paper's.
@@ -120,6 +123,8 @@ class Claim(Entry):
     id: str
     ours: str = "—"
     interval: str = "—"
+    smallest: str = "—"
+    largest: str = "—"
     held: int = 0
     n: int = 0
     scale: str = "paper"
@@ -191,7 +196,7 @@ class Claim(Entry):
         if not self.n or not self.reads:
             return ""
         reads = self.never if self.ours == "never" and self.never else self.reads
-        return reads.format(self.ours)
+        return reads.format(self.ours, smallest=self.smallest, largest=self.largest)
 
     @property
     def holds(self) -> bool:
@@ -293,13 +298,16 @@ def _with_order(row: Claim, table: DataFrame) -> Claim:
     """Return a row with ``order``, with the values (seeds, runs) of its runs."""
     held = sum(_ascends(table, row.open_end))
     medians = {label: words(median(table[label]), row.show) for label in table}
+    ours = ", ".join(f"{label}: {text}" for label, text in medians.items())
     tested = row.tested
     if row.open_end and "never" in medians.values():
         tested += NEVER
     return replace(
         row,
         tested=tested,
-        ours=", ".join(f"{label}: {text}" for label, text in medians.items()),
+        ours=ours,
+        smallest=ours,  # an order has no range
+        largest=ours,
         interval=f"in order for {held} of {len(table)}",
         held=held,
         values={
@@ -317,7 +325,10 @@ def _with_values(row: Claim, table: DataFrame) -> Claim:
     """
     by_seed = table.iloc[:, 0]
     held = sum(row.allows(value) for value in by_seed)
-    ours, interval = _summary(by_seed, row.show)
+    low, ours, high = _extremes_and_median(by_seed, row.show)
+    interval = "all alike" if low == ours == high else f"{low} to {high}"
+    if len(by_seed) == 1:
+        interval = "—"
     if row.bounds and not row.says:
         interval += f"; held in {held} of {len(table)}"
     texts: dict[str, str] = {}
@@ -326,7 +337,14 @@ def _with_values(row: Claim, table: DataFrame) -> Claim:
         texts = {str(seed): words(value, show) for seed, value in by_seed.items()}
     reads = row.zero if row.zero and median(by_seed) == 0 else row.reads
     return replace(
-        row, ours=ours, interval=interval, held=held, reads=reads, values=texts
+        row,
+        ours=ours,
+        interval=interval,
+        smallest=low,
+        largest=high,
+        held=held,
+        reads=reads,
+        values=texts,
     )
 
 
@@ -345,19 +363,15 @@ def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
     return rises.all(axis=1).tolist()
 
 
-def _summary(values: Series, show: str) -> tuple[str, str]:
-    """Return the median and the range of values by seed, both in words.
+def _extremes_and_median(values: Series, show: str) -> list[str]:
+    """Return the smallest value by seed, the median and the largest, in words.
 
-    ``show`` is the format of a value. The range of a single seed is "—".
+    ``show`` is the format of a value.
     """
     three = min(values), median(values), max(values)
     if show == YES_OR_NO:
-        low, middle, high = ("yes" if value else "no" for value in three)
-    else:
-        low, middle, high = (words(value, show) for value in three)
-    if len(values) == 1:
-        return middle, "—"
-    return middle, "all alike" if low == middle == high else f"{low} to {high}"
+        return ["yes" if value else "no" for value in three]
+    return [words(value, show) for value in three]
 
 
 def _few(run: Run) -> str:

@@ -1,7 +1,8 @@
-"""What a learner is made of: data, initial networks, loss terms, optimizer, batches.
+"""The parts of a learner: data, initial networks, loss terms, optimizer, batches.
 
-All of it depends on a member's own seed (and on the step) alone, whoever else is in the
-stack.
+They are made from arms, after a check that names the first fault of an arm in one
+sentence. What a member gets depends on its arm and seed alone (a batch on the step
+too), whoever else is in the stack.
 """
 
 import json
@@ -23,7 +24,7 @@ from claimbook.protocol import Data
 
 Params = dict[str, Tensor]
 Batch = tuple[Tensor, Tensor]  # inputs and labels, (members, rows, ...) of a stack
-INDICES_AT_ONCE = 2**21  # of rows, drawn ahead for a GPU: 16 MB
+INDICES_AT_ONCE = 2**21  # row indices that are drawn ahead for a GPU: 16 MB
 
 
 class Term(NamedTuple):
@@ -39,14 +40,14 @@ class Term(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """What a step lowers: the loss plus all penalties."""
+    """The terms of what a step minimises: the loss plus all penalties."""
 
     loss: Term
     penalties: tuple[Term, ...] = ()
 
 
 class Phase(NamedTuple):
-    """A part of a training, from its first step on, and the objective of its steps."""
+    """The steps of a training from ``first_step`` on, which share an objective."""
 
     first_step: int
     objective: Objective
@@ -56,7 +57,7 @@ def check(arm: Arm) -> None:
     """Raise BookError, in one sentence, for an arm that names what does not exist.
 
     Everything of the arm but its data is built for this, on torch's "meta" device,
-    where weights take no memory.
+    where weights take no memory. `check_rows` asks whether network and data fit.
     """
     for dtype in filter(None, (arm.dtype, arm.keep_dtype)):
         names.dtype(dtype)
@@ -78,7 +79,9 @@ def check(arm: Arm) -> None:
 
 
 def _call(kind: str, spec: Spec, *arguments: Any) -> Any:
-    """Call what a spec names, with some arguments and its options; return the result.
+    """Call the function or class of a spec and return the result.
+
+    It gets ``arguments``, in front of the options of the spec.
 
     ``kind`` is a value of `canonical.KINDS`. Raises BookError if an option is refused.
     """
@@ -88,7 +91,10 @@ def _call(kind: str, spec: Spec, *arguments: Any) -> Any:
 
 @contextmanager
 def refusing(kind: str, spec: Spec) -> Iterator[None]:
-    """Turn an error about the options of a spec, in the block, into a BookError."""
+    """Turn a TypeError or ValueError of the block into a BookError that names a spec.
+
+    Both are what functions raise for options that they do not take.
+    """
     try:
         yield
     except BookError:
@@ -98,10 +104,10 @@ def refusing(kind: str, spec: Spec) -> Iterator[None]:
 
 
 def _check_observables(arm: Arm, places: Iterable[str]) -> None:
-    """Raise BookError for observables that an arm cannot measure, or lacks.
+    """Raise BookError for observables that an arm cannot measure, or has to measure.
 
-    ``places`` are the taps of its network. Every arm has to measure its training loss,
-    and one with ``stop`` the test accuracy as well.
+    ``places`` are the names of the taps of its network. Every arm has to measure its
+    training loss, which tells a divergence, and one with ``stop`` the test accuracy.
     """
     registered = names.observables()
     for name in sorted({*arm.observables, *arm.rare_observables}):
@@ -129,8 +135,9 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
 def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     """Raise BookError, in one sentence, if a network does not fit its data set.
 
-    The network has to take a row, know all tokens and have a class for each label.
-    ``model`` is the network in evaluation mode.
+    The network has to take a row, have an embedding for each token and a class for each
+    label. ``model`` is the network in evaluation mode, as batch norm cannot train on
+    the one row that is tried.
     """
     pairs = arm.model.options.items()
     option_words = ", ".join(f"{name}={value!r}" for name, value in pairs)
@@ -138,11 +145,11 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     fault = f"{network} does not fit data set {arm.dataset.name!r}, which has"
     chosen = canonical.options("model", arm.model.name, arm.model.options)
     vocabulary = chosen.get("vocabulary")
-    largest_token = _largest(data.x_train, data.x_test)
+    largest_token = _largest_number(data.x_train, data.x_test)
     if vocabulary and largest_token >= vocabulary:
         remedy = f"give vocabulary={largest_token + 1}"
         raise BookError(f"{fault} tokens up to {largest_token}: {remedy}")
-    # (1, ...), as it is evaluated
+    # (1, ...), as an evaluation gets it, augmented if the arm says so
     row, _ = Feed(arm, [0], [data], "cpu", False).rows("train", torch.arange(1))
     try:
         with torch.no_grad():
@@ -153,18 +160,18 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
         raise BookError(
             f"{network} {refusal} {arm.dataset.name!r}: {reason}"
         ) from error
-    largest_label = _largest(data.y_train, data.y_test)
+    largest_label = _largest_number(data.y_train, data.y_test)
     if largest_label >= class_count:
         remedy = f"give classes={largest_label + 1}"
         raise BookError(f"{fault} labels up to {largest_label}: {remedy}")
 
 
-def _largest(*values: Any) -> int:
+def _largest_number(*values: Any) -> int:
     """Return the largest whole number in some tensors; -1 if none has whole numbers.
 
-    What is not a tensor, such as images that are read later, counts as having none.
+    Inputs that are not a tensor, such as images that are read later, have none.
     """
-    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    tensors = [value for value in values if isinstance(value, Tensor)]
     whole = [t for t in tensors if len(t) and not t.is_floating_point()]
     return max((int(tensor.max()) for tensor in whole), default=-1)
 
@@ -180,20 +187,19 @@ def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
         torch.manual_seed(seed)
         data = resolve("dataset", arm.dataset)(**options(arm.dataset))
         model = resolve("model", arm.model)(**options(arm.model))
-        if arm.init_scale != 1.0:
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    parameter.mul_(arm.init_scale)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(arm.init_scale)
     return data, model.to(getattr(torch, arm.dtype))
 
 
 def stack_key(arm: Arm) -> str:
-    """Return what arms must share for their members to be stacked, as JSON.
+    """Return, as JSON, the settings that arms must share for a stack of their members.
 
     These are all settings but the name and ``alpha``. Each float among the options of
     losses, optimizer and penalties is replaced by "a number", as a stack holds it in a
-    tensor. Only betas stay as they are. A number that is written without a point is no
-    float: members of lr=1 and lr=1.0 are not stacked.
+    tensor with a value for each member. Only betas stay as they are. A number that is
+    written without a point is no float: members of lr=1 and lr=1.0 are not stacked.
     """
     plain = arm.as_plain() | {"name": None, "alpha": None}
     for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
@@ -202,21 +208,22 @@ def stack_key(arm: Arm) -> str:
 
 
 def trains_alone(arm: Arm) -> bool:
-    """Return whether members of an arm cannot be stacked.
+    """Return whether the members of an arm have to be trained one by one.
 
-    They cannot if a step draws random numbers, if they are evaluated in batches, or if
-    their optimizer has no form for a stack, as Muon has none.
+    They cannot be stacked if a step draws random numbers, if they are evaluated in
+    batches, or if their optimizer has no form for a stack, as Muon has none.
     """
     with torch.device("meta"):
         network = resolve("model", arm.model)(**options(arm.model))
     has_stack = resolve("optimizer", arm.optimizer) in stacked_forms()
-    return draws(arm, network) or bool(arm.eval_batch) or not has_stack
+    return has_random_steps(arm, network) or bool(arm.eval_batch) or not has_stack
 
 
-def draws(arm: Arm, network: torch.nn.Module) -> bool:
+def has_random_steps(arm: Arm, network: torch.nn.Module) -> bool:
     """Return whether a step of an arm may draw random numbers.
 
-    Augmentation and dropout do so, and what is not the book's may.
+    Augmentation and dropout do so, and code that is not the book's may. ``network`` is
+    that of the arm; where it lies does not matter.
     """
     modules = network.modules()
     drops = any(isinstance(m, torch.nn.Dropout) and m.p > 0 for m in modules)
@@ -225,10 +232,10 @@ def draws(arm: Arm, network: torch.nn.Module) -> bool:
 
 
 def stacked_forms() -> dict[Any, Any]:
-    """Return classes of optimizers for a stack, by the class for a single member.
+    """Return {class of an optimizer for one member: its form for a stack}.
 
-    They are ``STACKED`` of the optimizers' module. If it has none, the dict is empty,
-    and no member is stacked.
+    It is ``STACKED`` of the optimizers' module, or empty if there is none: then no
+    member is stacked.
     """
     return getattr(module_of("optimizer"), "STACKED", {})
 
@@ -315,12 +322,16 @@ def optimizer(
 class Feed:
     """The rows of every step and measurement: whole splits, or random batches.
 
-    ``train`` and ``test`` are whole splits, (rows, ...), in a stack (members, rows,
-    ...). ``batch`` has the rows of the step that was loaded last, always in the same
-    memory, where a captured step reads it; it is () before the first step. Rows that
-    are augmented stay on the host until they are loaded. Other rows are copied into
-    ``batch`` as the first part of a step if ``is_taken_in_step``, that is on a GPU,
-    where a captured step finds them by the indices ``orders`` at ``position``.
+    ``train`` and ``test`` are the whole splits, each (inputs, labels) of shape
+    (rows, ...), in a stack (members, rows, ...).
+
+    ``batch`` has inputs and labels of the step that was loaded last, always in the same
+    memory, where a captured step reads them; it is () before the first step. It is
+    filled in one of four ways. Augmented rows are made on the host and copied when they
+    are loaded. Without ``batch_size`` other rows are ``train`` itself. With it they are
+    copied from ``train``: on a CPU when they are loaded, on a GPU
+    (``is_taken_in_step``) as the first part of a step, where a captured step finds them
+    by the row indices ``orders`` at ``position``.
     """
 
     arm: Arm
@@ -332,6 +343,7 @@ class Feed:
     def __post_init__(self) -> None:
         self.n_train = len(self.data[0].y_train)
         self.n_test = len(self.data[0].y_test)
+        # without one a step takes more rows than there are, which is the whole split
         batch_size = self.arm.batch_size or self.n_train + 1
         self.rows_per_batch = min(batch_size, self.n_train)
         self.is_whole = batch_size > self.n_train  # each step takes the whole split
@@ -339,10 +351,10 @@ class Feed:
         self.is_taken_in_step = (
             self.device != "cpu" and not self.is_whole and not self.arm.augment
         )
-        # row indices (members, batches, batch rows), on from the step ``first_step``
+        # row indices (members, batches, batch rows) of the steps from ``first_step`` on
         self.orders = torch.empty(0, 0, 0)
         self.first_step = 0
-        # (1,), the index of the next step's batch among these
+        # (1,), the index along the batches of ``orders`` for the next step
         self.position = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.batch: Batch = ()  # type: ignore[assignment]
         if self.arm.augment:
@@ -359,8 +371,9 @@ class Feed:
     def rows(self, split: str, indices: Tensor, random: bool = False) -> Batch:
         """Return inputs and labels of a split at some indices (rows,), on the device.
 
-        ``split`` is "train" or "test". With ``random`` an augmentation is random,
-        otherwise it is the one for evaluation.
+        ``split`` is "train" or "test". In a stack all members get the same indices.
+        With ``random`` an augmentation is random, otherwise it is the one for
+        evaluation, such as a crop of the centre. Floating inputs get the arm's dtype.
         """
         inputs, labels = [], []
         for data in self.data:
@@ -376,8 +389,8 @@ class Feed:
     def _on_device(self, of_members: list[Tensor]) -> Tensor:
         """Return the rows of each member on the device, as one tensor.
 
-        It is (members, rows, ...) for a stack, else (rows, ...). Rows that all members
-        share are held once.
+        ``of_members`` are tensors (rows, ...); the result is (members, rows, ...) for a
+        stack, else (rows, ...). Rows that all members share are held once.
         """
         first, *others = of_members
         if not self.stacked:
@@ -387,10 +400,10 @@ class Feed:
         return torch.stack(of_members).to(self.device)
 
     def load_batch(self, step: int) -> None:
-        """Put the rows of a step into ``batch``, or set which the step is to take.
+        """Put the rows of a step into ``batch``, or set ``position`` for `take_batch`.
 
-        Steps may come in any order; one that is not among the drawn ``orders`` draws
-        those of its pass.
+        Steps may come in any order, as after a resumption; one that is not among the
+        drawn ``orders`` draws those of its pass.
         """
         if self.is_whole and not self.arm.augment:
             self.batch = self.train
@@ -407,7 +420,10 @@ class Feed:
             self.take_batch()
 
     def take_batch(self) -> None:
-        """Put the rows at ``position`` into ``batch``; nothing waits for a device."""
+        """Put the rows of ``orders`` at ``position`` into ``batch``.
+
+        A captured step may call it, as nothing waits for a device.
+        """
         # (members, batch rows); an index of Python's would wait for the device
         indices = self.orders.index_select(1, self.position).squeeze(1)
         x, y = self.train
@@ -452,7 +468,7 @@ class Feed:
         if not self.is_taken_in_step:
             self.orders = drawn
             return
-        if not self.orders.numel():  # later draws go into the same memory
+        if not self.orders.numel():  # later ones go into the same memory
             self.orders = torch.empty_like(drawn, device=self.device)
         if self.device == "cuda":
             drawn = drawn.pin_memory()

@@ -1,4 +1,4 @@
-"""What depends on the machine: the device, its matmul library, and captured graphs."""
+"""The parts of training that depend on the machine: device, libraries, CUDA graphs."""
 
 import contextlib
 import ctypes
@@ -19,10 +19,10 @@ WARM = 3  # eager calls before a capture, in which libraries initialise lazily
 
 
 def choose_device(name: str = "auto") -> str:
-    """Return the device to train on, "cpu" or "cuda".
+    """Return the device to train on, "cpu" or "cuda", for one of ``DEVICES``.
 
     "auto" takes a GPU if there is one. Raises TrainingError if "cuda" is asked for and
-    there is none.
+    there is none, and UnknownName for another name.
     """
     choose("device", name, DEVICES)
     if name == "cuda" and not torch.cuda.is_available():
@@ -79,17 +79,19 @@ def prepare_gpu() -> None:
 def is_gpu_shared() -> bool:
     """Return whether processes compute on the GPU at the same time, not in turns.
 
-    They do so under NVIDIA's multi-process service, `nvidia-cuda-mps-control -d`.
+    They do so under NVIDIA's multi-process service, `nvidia-cuda-mps-control -d`, which
+    has a file "control" in its folder while it runs.
     """
     folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
     return Path(folder, "control").exists()
 
 
 class Captured:
-    """A function that reads and writes only tensors that stay in the same memory.
+    """A function without arguments whose calls on a GPU replay a CUDA graph of it.
 
-    On a GPU, calls after the first ``WARM`` replay a CUDA graph of it. If it cannot be
-    captured, a warning says why and the function is called every time.
+    It must read and write only tensors that stay in the same memory. The first ``WARM``
+    calls run it as it is, and on a CPU all of them. If it cannot be captured, a warning
+    says why and it is run every time.
     """
 
     def __init__(self, function: Callable[[], Any], device: str):

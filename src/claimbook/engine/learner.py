@@ -1,4 +1,4 @@
-"""The learner: members that can be stacked, the step they share, what is measured.
+"""The learner: trains one member, or a stack of members, by steps, and measures them.
 
 A network is written for one member and mapped over members. A step has two parts:
 ``prepare_step`` is all that the host decides (rows, the seed of dropout masks, the
@@ -21,25 +21,25 @@ from claimbook import names, observing, protocol
 from claimbook.engine import build
 from claimbook.engine.build import Objective, Params, Phase
 from claimbook.engine.device import Captured
-from claimbook.errors import BookError, choose, refuse_text
+from claimbook.errors import BookError
 from claimbook.experiment import Member
 from claimbook.names import options, resolve
 from claimbook.observing import Snapshot, SplitOutputs
 from claimbook.protocol import Forward, Recorder
 
-# After a collapse a fifth of the float32 gradients at the logits are subnormal, and
-# each product of one costs a CPU a hundred cycles. The backward pass is multiplied by
-# a power of two, after the loss has rounded its gradient: this changes no bit, and the
-# gradients stay normal numbers.
+# After a softmax collapse a fifth of the float32 gradients at the logits are subnormal,
+# and each product of one costs a CPU a hundred cycles. Gradients are multiplied by this
+# power of two at the logits, after the loss has rounded them, and divided at the
+# weights: this changes no bit, and the numbers between stay normal.
 GRADIENT_SCALE = 2.0**64
 
 
 class Learner:
-    """Members of one kind: a stack of them, or a single one.
+    """Members of one `build.stack_key` in training: a stack of them, or a single one.
 
-    In a stack (``stacked``) the members lie along a first axis of every tensor.
-    Throughout, (members, ...) is the shape of a tensor in a stack; for a single member
-    the first axis is missing.
+    In a stack (``stacked``) the members lie along a first axis of every tensor, such as
+    ``params``. Throughout, (members, ...) is the shape of a tensor in a stack; for a
+    single member the first axis is missing. ``step_count`` is the number of steps made.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Learner:
         self.buffers = {
             name: b.detach().to(device, copy=True) for name, b in buffers.items()
         }
-        # These modules differ in their mode alone: weights are passed to every call.
+        # Three modules of one structure, in other modes: weights go with every call.
         self.model.to(device)
         self.eval_model = copy.deepcopy(self.model).eval()
         # in training mode except for dropout: batch norm reads statistics of the rows
@@ -79,19 +79,20 @@ class Learner:
         self.phases = build.phases(arms, device)
         self.alpha = build.one_or_tensor([float(arm.alpha) for arm in arms], device)
         self.optimizer = build.optimizer(arms, self.params, device, stacked)
-        # which a schedule multiplies; the optimizer has a single group
+        # a float or (members,), which a schedule multiplies; there is a single group
         self.rate = copy.deepcopy(self.optimizer.param_groups[0]["lr"])
         self.step_count = 0
-        penalties = [resolve("penalty", spec) for spec in self.arm.penalties]
-        self.is_tapped = any(getattr(p, "reads_taps", False) for p in penalties)
-        self.is_random = build.draws(self.arm, self.model)
+        penalties = self.phase().objective.penalties
+        self.is_tapped = any(hasattr(p.function, "reads_taps") for p in penalties)
+        self.is_random = build.has_random_steps(self.arm, self.model)
         schedule = self.arm.schedule
         self.schedule = schedule and resolve("schedule", schedule)
         # float16, whose largest number is 65,504, has no room for the scale
         has_room = self.arm.dtype == "float32" and self.arm.autocast != "float16"
         is_scaled = device == "cpu" and not stacked and has_room
         self.gradient_scale = GRADIENT_SCALE if is_scaled else 1.0
-        # run_step of the present phase, by the first step of this phase
+        # `run_step` with the objective of the present phase, by its first step: a
+        # graph of an earlier phase is freed
         self.captured: dict[int, Captured] = {}
 
     def forward(
@@ -105,10 +106,11 @@ class Learner:
         tap: Recorder | None = None,
         model: torch.nn.Module | None = None,
     ) -> Forward:
-        """Run one member's network on inputs x (rows, ...) with labels y.
+        """Return one member's forward pass on inputs x (rows, ...) with labels y.
 
-        Returns the logits times ``alpha``, and the activations that ``tap`` recorded,
-        none without a tap. ``model`` is a module to use in place of ``self.model``.
+        It has the logits times ``alpha``, and the activations that ``tap`` recorded,
+        none without a tap. ``model`` is the module to call, by default ``self.model``
+        in training mode.
         """
         with ExitStack() as contexts:
             if self.arm.autocast:
@@ -119,12 +121,13 @@ class Learner:
                 autocast = torch.autocast(self.device, dtype, cache_enabled=False)
                 contexts.enter_context(autocast)
             logits = functional_call(model or self.model, (params, buffers), (x, tap))
+        # a tensor cannot be asked for its number in a captured step
         if not (isinstance(alpha, float) and alpha == 1):
             logits = logits * alpha
         return Forward(logits, y, params, tap.found if tap else {})
 
     def map(self, function: Callable, *arguments: Any) -> Any:
-        """Call a function of one member for all members at once, and return its result.
+        """Return the result of a function of one member, for all members at once.
 
         In a stack each tensor in ``arguments``, however nested, is split along its
         first axis, and each tensor of the result has such an axis. Arguments that are
@@ -138,7 +141,7 @@ class Learner:
     def step(self) -> Tensor:
         """Train one step and return the objective before it, () or (members,).
 
-        The tensor may be overwritten by the next step.
+        On a GPU the next step may overwrite the tensor.
         """
         phase = self.phase()
         self.prepare_step()
@@ -159,7 +162,7 @@ class Learner:
 
         A captured step reads the batch and the rate from the same memory every time.
         """
-        if self.is_random:  # such a member is alone: its draws are of (seed, step)
+        if self.is_random:  # such a member is alone: its draws depend on (seed, step)
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
         self.feed.load_batch(self.step_count)
         if spec := self.arm.schedule:
@@ -178,7 +181,7 @@ class Learner:
         """
 
         def value(params, buffers, x, y, alpha, objective) -> Tensor:
-            """Return the value of one member; all but ``objective`` go to `forward`."""
+            """Return the objective of one member, (); `forward` takes the others."""
             tap = Recorder() if self.is_tapped else None
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
             return objective_value(objective, forward, self.gradient_scale)
@@ -194,28 +197,24 @@ class Learner:
             for parameter in self.params.values():
                 if parameter.grad is not None:
                     parameter.grad.mul_(1 / self.gradient_scale)
-        # ``detach`` is a closure that returns the objective: some wrappers ask for it
+        # a closure that returns the objective, for wrappers such as `descend_from`
         self.optimizer.step(values.detach)
         return values.detach()
 
     def observe(
         self, wanted: Iterable[str], before: Params | None = None
     ) -> observing.Values:
-        """Measure the observables named in ``wanted`` now; return values by column.
+        """Return the values of the observables named in ``wanted``, by column.
 
-        Each value is (), or (members,) of a stack. ``before`` has the weights before
-        the last step: without it, observables that read a step are left out. If the arm
-        has ``eval_batch``, observables that can be averaged over batches are, and a
-        share is the same as without batches, to the last bit. Raises UnknownName for a
-        name that nobody registered.
+        They are measured at the present weights; each is (), or (members,) of a stack.
+        ``before`` has the weights before the last step: without it, observables that
+        read a step are left out. If the arm has ``eval_batch``, observables that can be
+        averaged over batches are, and a share is the same as without batches, to the
+        last bit.
         """
         registered = names.observables()
-        refuse_text("wanted", wanted)
-        asked = {name: choose("observable", name, registered) for name in wanted}
-        chosen = {  # the weights before a step are a dict that is not empty
-            name
-            for name, observable in asked.items()
-            if before or "step" not in observable.needs
+        chosen = {
+            name for name in wanted if before or "step" not in registered[name].needs
         }
         averaged = {n for n in chosen if self.arm.eval_batch and registered[n].averaged}
         values = self._averaged(averaged) if averaged else {}
@@ -227,8 +226,9 @@ class Learner:
     def _averaged(self, wanted: set[str]) -> observing.Values:
         """Return the values of observables, averaged over batches of rows, by column.
 
-        ``wanted`` are their names. An average is over labels, of which a row may have
-        several; without a test set the columns of the test split are NaN.
+        ``wanted`` are their names; each value is (). A batch counts by its labels, of
+        which a row may have several; without a test set the columns of the test split
+        are NaN.
         """
         totals: observing.Values = {}
         label_counts: observing.Values = {}
@@ -254,12 +254,12 @@ class Learner:
         before: Params | None = None,
         indices_by_split: Mapping[str, Tensor] | None = None,
     ) -> Snapshot:
-        """Return a snapshot with the fields that these needs of observables name.
+        """Return the snapshot that observables with these needs read, as of now.
 
-        ``before`` are the weights before the last step, or None without a step.
-        ``indices_by_split`` has for each split the indices (rows,) of the rows to
-        evaluate, by default all rows. Weights are not copied. Raises BookError for the
-        moments of an optimizer that has none.
+        ``needs`` are those of the module `observing`. ``before`` are the weights before
+        the last step, or None before the first one. ``indices_by_split`` has for each
+        split the indices (rows,) of the rows to evaluate, by default all rows. Weights
+        are not copied. Raises BookError for the moments of an optimizer that has none.
         """
         fields: dict[str, Any] = {"params": self._detached()}
         tap_names = observing.tap_names(needs, self.model.places)
@@ -301,16 +301,16 @@ class Learner:
     ) -> SplitOutputs:
         """Return logits, losses and activations of every member on inputs x, labels y.
 
-        x and y are (rows, ...), in a stack (members, rows, ...); the losses are the
-        run's own, per row. ``recorded_taps`` are the names of taps whose activations
+        x and y are (rows, ...), in a stack (members, rows, ...), and so are all tensors
+        of the result; the losses are the run's own, one for each label. ``model`` is
+        the module to call. ``recorded_taps`` are the names of taps whose activations
         are returned. ``replacing_tap`` changes activations in the pass that makes
         logits and losses.
         """
 
         def outputs(params, buffers, x, y, alpha, loss) -> SplitOutputs:
-            """Return the outputs of one member; all but ``loss`` go to `forward`."""
-            # batch norm would update them in place
-            buffers = {name: b.clone() for name, b in buffers.items()}
+            """Return the outputs of one member; `forward` takes all but ``loss``."""
+            buffers = copies(buffers)  # batch norm would update them in place
             inputs = (params, buffers, x, y, alpha)
             logits = self.forward(*inputs, tap=replacing_tap, model=model).logits
             losses = loss.function(logits, y, **loss.options, reduction="none")
@@ -326,11 +326,11 @@ class Learner:
         return self.map(outputs, *state, x, y, self.alpha, loss)
 
     def _variant_losses(self, need: str) -> observing.Values:
-        """Return training losses, (rows,) or (members, rows), of changed networks.
+        """Return training losses of changed networks by column.
 
-        ``need`` is a key of ``observing.VARIANTS``, whose function makes the variants
-        of the network, in eval mode: each is a network, and functions that replace
-        activations at its taps. The losses are by the names of their columns.
+        Each is (rows,), or (members, rows) of a stack. ``need`` is a key of
+        ``observing.VARIANTS``, whose function makes the changed networks from the one
+        in evaluation mode.
         """
         losses = {}
         for name, variant in observing.VARIANTS[need](self.eval_model).items():
@@ -344,9 +344,9 @@ class Learner:
     def objective(self, member: int = 0) -> tuple[Params, Callable]:
         """Return (weights, function of weights): one member's objective in float64.
 
-        ``member`` is its index in the stack. The function can be differentiated twice,
-        as it takes no shortcuts. It reads all training rows, with batch statistics and
-        without dropout.
+        ``member`` is its index in the stack. The function returns () and can be
+        differentiated twice, as it takes no shortcuts. It reads all training rows, with
+        batch statistics and without dropout.
         """
         params, objective, forward = self._of_member(member, wide=True)
         loss = objective.loss
@@ -362,9 +362,9 @@ class Learner:
     def tap_grads(self, member: int = 0, *, total: bool) -> dict[str, Any]:
         """Return (activation, its gradient) of one member, by the name of the tap.
 
-        ``member`` is its index in the stack. The gradient is that of the loss, or with
-        ``total`` of the whole objective; it is 0 for a tap on which that does not
-        depend.
+        ``member`` is its index in the stack. Both tensors are (*positions, width) of
+        all training rows. The gradient is that of the loss, or with ``total`` of the
+        whole objective; it is 0 for a tap on which that does not depend.
         """
         params, objective, forward = self._of_member(member)
         if not total:
@@ -385,12 +385,12 @@ class Learner:
     ) -> tuple[Params, Objective, Callable]:
         """Return (weights, objective, forward) of one member, in float64 if ``wide``.
 
-        ``member`` is its index in the stack. ``forward(weights, is_tapped)`` runs its
-        network on all training rows.
+        ``member`` is its index in the stack. ``forward(weights, is_tapped)`` returns
+        the forward pass on all training rows, as a step makes it but without dropout.
         """
 
         def of_member(leaf: Any) -> Any:
-            """Return a leaf for this member: of a tensor its part, else the leaf."""
+            """Return the member's part of a tensor; anything else as it is."""
             if not isinstance(leaf, Tensor):
                 return leaf
             tensor = leaf.detach()[member] if self.stacked else leaf.detach()
@@ -401,9 +401,8 @@ class Learner:
         objective, params, buffers, *rest = tree_map(of_member, (*state, self.alpha))
 
         def forward(weights: Params, is_tapped: bool = False) -> Forward:
-            """Run the member's network with some weights on all training rows."""
-            # batch norm would update them in place
-            own_buffers = {name: b.clone() for name, b in buffers.items()}
+            """Return the forward pass of the network with these weights."""
+            own_buffers = copies(buffers)  # batch norm would update them in place
             tap = Recorder() if is_tapped or self.is_tapped else None
             return self.forward(
                 weights, own_buffers, *rest, tap=tap, model=self.step_model
@@ -417,14 +416,17 @@ class Learner:
 
     def weights(self) -> Params:
         """Return a copy of the parameters as they are now, by name."""
-        return {name: p.detach().clone() for name, p in self.params.items()}
+        return copies(self.params)
 
     def state(self) -> dict[str, Any]:
-        """Return a copy of all that the next step depends on, for a checkpoint."""
+        """Return a copy of all that the next step depends on, for a checkpoint.
+
+        Batches, dropout masks and learning rates follow from the step's number.
+        """
         return {
             "step": self.step_count,
             "params": self.weights(),
-            "buffers": {name: b.clone() for name, b in self.buffers.items()},
+            "buffers": copies(self.buffers),
             "moments": copy.deepcopy(self.optimizer.state_dict()["state"]),
         }
 
@@ -436,12 +438,16 @@ class Learner:
             parameter.copy_(state["params"][name])
         for name, buffer in self.buffers.items():
             buffer.copy_(state["buffers"][name])
-        # torch loads groups with a state: these are the present ones, so that the
-        # settings stay
+        # torch loads settings with a state: the present ones, so that they stay
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict(
             {"state": state["moments"], "param_groups": groups}
         )
+
+
+def copies(tensors: Params) -> Params:
+    """Return copies of some tensors by name, without their gradients."""
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
 def objective_value(
@@ -454,7 +460,7 @@ def objective_value(
     the loss once per entry.
     """
     loss = objective.loss
-    logits = forward.logits if scale == 1 else scaled(forward.logits, scale)
+    logits = scaled(forward.logits, scale)
     value = loss.function(logits, forward.labels, **loss.options)
     for penalty in objective.penalties:
         charge = penalty.function(forward, **penalty.options)
@@ -463,16 +469,16 @@ def objective_value(
                 f"a penalty returned the shape {tuple(charge.shape)}: let it return "
                 "one number, such as the mean"
             )
-        value = value + (charge if scale == 1 else scaled(charge, scale))
+        value = value + scaled(charge, scale)
     return value
 
 
 def weighted(mean: Tensor, count: Tensor) -> Tensor:
-    """Return mean * count, rounded to a whole number if the mean is that of a share.
+    """Return mean * count, made whole if the mean is a whole number over the count.
 
-    Both tensors are () or (members,). The result is 0 for a count of 0. A share is a
-    quotient of two whole numbers, but the rounded quotient times the count need not be
-    whole again: 1 / 49 * 49 is 0.9999999999999999.
+    Both tensors have one shape. The result is 0 for a count of 0, whatever the mean. A
+    share such as an accuracy is a quotient of two whole numbers, but the rounded
+    quotient times the count need not be whole again: 1 / 49 * 49 is 0.9999999999999999.
     """
     whole = (mean * count).round()
     total = torch.where(whole / count == mean, whole, mean * count)
@@ -482,11 +488,15 @@ def weighted(mean: Tensor, count: Tensor) -> Tensor:
 def scaled(x: Tensor, factor: float) -> Tensor:
     """Return a view of x whose gradient is multiplied by ``factor``, a power of two.
 
+    A factor of 1, as in a stack, gives x itself.
+
     This is loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has
     rounded its gradient: a power of two changes no bit, except of sums below the
     smallest normal number, 1.2e-38 in float32. The caller divides the gradients of the
-    weights again. Only first derivatives are scaled so.
+    weights by it again. Second derivatives are not scaled.
     """
+    if factor == 1:
+        return x
     view = x.view_as(x)
     if view.requires_grad:
         view.register_hook(lambda grad: grad * factor)

@@ -21,8 +21,8 @@ from claimbook.experiment import Member, Result
 from claimbook.protocol import switched
 
 CHECKPOINT_SECONDS = 60.0
-SAVED = ("rows", "kept", "trace")  # attributes of a run that its checkpoint has
-PATIENCE = 20  # steps between questions whether to stop, save or report
+SAVED = ("rows", "kept", "trace")  # attributes of a `_Training` in its checkpoint
+PATIENCE = 20  # steps between two questions whether to stop, save or report
 
 
 def train(
@@ -34,35 +34,31 @@ def train(
     should_stop: Callable[[], bool] = lambda: False,
     report: Callable[[int], None] = lambda _: None,
 ) -> list[Result] | None:
-    """Train members of one kind to the end and return their results, in order.
+    """Train members of one `build.stack_key` to their end; return results in order.
 
-    ``device`` is "cpu" or "cuda"; ``stacked`` says whether the members are a stack. The
-    state is saved in the file ``checkpoint`` now and then, and training resumes from it
-    bit for bit. When ``should_stop()`` turns true the state is saved, and None is
-    returned; without a checkpoint it is never called. ``report`` is called with the
-    number of steps made, every few steps. torch's global generator stays as it was.
-    Raises Diverged if a loss became NaN, at the end of the other members and with their
-    results.
+    ``device`` is "cpu" or "cuda"; ``stacked`` says whether the members are a stack,
+    else there is one. The state is saved in the file ``checkpoint`` once a minute, and
+    training resumes from it bit for bit. When ``should_stop()`` turns true the state is
+    saved, and None is returned; without a checkpoint it is never called. ``report`` is
+    called with the number of steps made since the start of the training, every few
+    steps. torch's global generator stays as it was. Raises Diverged if a loss became
+    NaN, at the end of the other members and with their results.
     """
-    rng_state = torch.random.get_rng_state()
-    try:
-        if device == "cuda":
-            devices.prepare_gpu()
-        with switched(onednn=devices.library(device) == "onednn"):
-            run = _Training(list(members), device, stacked, checkpoint)
-            if run.to_the_end(should_stop, report):
-                return run.results()
-            return None
-    finally:
-        torch.random.set_rng_state(rng_state)
+    if device == "cuda":
+        devices.prepare_gpu()
+    is_onednn = devices.library(device) == "onednn"
+    with torch.random.fork_rng(devices=[]), switched(onednn=is_onednn):
+        run = _Training(list(members), device, stacked, checkpoint)
+        return run.results() if run.to_the_end(should_stop, report) else None
 
 
 def identity(members: Sequence[Member], device: str = "cpu") -> dict[str, Any]:
-    """Return what a checkpoint must say of itself for these members to resume from it.
+    """Return the identity that a checkpoint needs for these members to resume from it.
 
-    Other code trains otherwise, and another library rounds otherwise. A recorded member
-    was therefore trained and measured, to its last step, by the source that its record
-    names.
+    It is JSON: the digest of the code, the members, the library of matrix products and
+    the version of torch. Other code trains otherwise, and another library rounds
+    otherwise, so a recorded member was trained and measured, to its last step, by the
+    source that its record names.
     """
     return {
         "source": project.source(),
@@ -76,10 +72,12 @@ class _Training:
     """Training of some members of one kind, from their start or from a checkpoint.
 
     Members are named by their index in ``members``. ``rows`` has the measurements of
-    each, one dict per logged epoch. ``running`` are the indices of the members whose
-    training goes on: the rows of the others ended at their ``stop`` or where their loss
-    became NaN. ``trace`` (steps, members) has the loss of every step, no steps unless
-    the arm asks for them.
+    each, one dict {column: value} per logged epoch. ``running`` are the indices of the
+    members whose training goes on: the rows of the others ended at their ``stop`` or
+    where their loss became NaN, though a stack computes their steps all the same.
+    ``kept`` has stored weights by epoch, each tensor (members, ...), (1, ...) for a
+    single member. ``trace`` (steps, members) has the loss of every step, float64; it is
+    (0, members) unless the arm asks for it.
     """
 
     def __init__(
@@ -91,16 +89,14 @@ class _Training:
     ):
         self.members = members
         self.arm, _ = members[0]  # all are of one kind
-        self.device = device
         self.checkpoint = checkpoint
-        self.stacked = stacked
         self.logged = {*self.arm.logged_epochs()}
         self.rare = self.arm.rare_epochs()
         self.identity = identity(members, device)  # the code may be edited later
         self.began = self.last_saved = time.monotonic()
         self.learner = Learner(members, device, stacked=stacked)
         self.rows: list[list[dict[str, float]]] = [[] for _ in members]
-        self.kept: dict[int, Params] = {}  # by epoch, with a member axis in any case
+        self.kept: dict[int, Params] = {}
         traced_steps = self.arm.epochs if self.arm.trace else 0
         shape = (traced_steps, len(members))
         self.trace = torch.zeros(shape, dtype=torch.float64, device=device)
@@ -109,7 +105,7 @@ class _Training:
             self.restore(saved)
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from ``saved``, the content of a checkpoint as `save` writes it."""
+        """Set the training to ``saved``, the content of a checkpoint of `save`."""
         for attribute in SAVED:
             setattr(self, attribute, saved[attribute])
         self.running = [
@@ -159,9 +155,9 @@ class _Training:
     def measure(self, before: Params | None) -> None:
         """Add a row of observables to every running member, and keep weights if asked.
 
-        ``before`` has the weights before the last step, or None before the first one. A
-        member that comes to ``stop`` is measured and kept as at its last epoch, and
-        runs no longer.
+        ``before`` has the weights before the last step; it is None before the first
+        one. A member that stops here, by ``stop`` of its arm, is measured and kept as
+        at its last epoch. It leaves ``running``, and so does one that diverged.
         """
         arm, epoch = self.arm, self.learner.step_count
         is_rare = epoch in self.rare
@@ -178,9 +174,10 @@ class _Training:
         self.running = [index for index in going_on if index not in stopped]
 
     def has_stopped(self, index: int) -> bool:
-        """Return whether a member reached ``stop`` and ``after_stop`` has passed.
+        """Return whether the arm's ``stop`` lets a member end at its last row.
 
-        Without ``stop`` no member ever has.
+        It does ``after_stop`` epochs after the first row with that test accuracy. False
+        for an arm without ``stop``.
         """
         if self.arm.stop is None:
             return False
@@ -199,14 +196,14 @@ class _Training:
         """
         if values := self.learner.observe(names, before):
             columns = [value.reshape(-1).double() for value in values.values()]
-            # (members, columns), all at once, as each transfer waits for a GPU
+            # (members, columns) in one transfer, as each has to wait for a GPU
             numbers_by_member = torch.stack(columns, 1).tolist()
             for index in members:
                 named_numbers = zip(values, numbers_by_member[index], strict=True)
                 self.rows[index][-1] |= named_numbers
 
     def has_diverged(self, index: int) -> bool:
-        """Return whether a NaN has ended the training of a member."""
+        """Return whether the last training loss of a member is a NaN that ends it."""
         loss = self.rows[index][-1]["train_loss"]
         return math.isnan(loss) and not self.arm.through_nan
 
@@ -217,10 +214,13 @@ class _Training:
     def weights(self) -> Params:
         """Return a copy of the weights on the CPU, (members, ...) in any case."""
         weights = self.learner.weights()
-        return {n: (w if self.stacked else w[None]).cpu() for n, w in weights.items()}
+        return {
+            n: (w if self.learner.stacked else w[None]).cpu()
+            for n, w in weights.items()
+        }
 
     def seconds(self) -> float:
-        """Return the training time so far, that before a resumption included."""
+        """Return the seconds of training so far, those before a resumption included."""
         return time.monotonic() - self.began
 
     def save(self, checkpoint: Path) -> None:
@@ -236,7 +236,9 @@ class _Training:
         Raises Diverged, with the results of the others, if a loss became NaN.
         """
         member_count = len(self.members)
-        info = devices.describe(self.device) | {"members_together": member_count}
+        info = devices.describe(self.learner.device) | {
+            "members_together": member_count
+        }
         seconds_each = self.seconds() / member_count
         diverged = [i for i in range(member_count) if self.has_diverged(i)]
         outcomes = [
@@ -257,7 +259,8 @@ class _Training:
     def result(self, index: int, seconds: float, info: dict[str, Any]) -> Result:
         """Return the result of one member: its rows, kept weights and trace.
 
-        Weights that a neighbour in the stack kept at its own end are left out.
+        ``seconds`` and ``info`` are those of `Result`. Weights that another member of
+        the stack kept at its own stop are left out.
         """
         arm, seed = self.members[index]
         rows = self.rows[index]

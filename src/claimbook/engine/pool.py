@@ -37,15 +37,15 @@ with errors.needing_extra():
     from tqdm import tqdm
 
 STACK_LIMIT = 128  # members of one kind that share a GPU at a time
-SHARING = 4  # processes that share a GPU, where they can compute at the same time
-LOG_SECONDS = 300  # between two lines of a log that say how far it is
-MOST_REASONS = 3  # of failures that one sentence names
+GPU_PROCESSES = 4  # processes that share a GPU, where they can compute at the same time
+LOG_SECONDS = 300  # between two lines of progress in a log
+MOST_REASONS = 3  # how many different failures one sentence names
 Outcome = tuple[int, str]  # members recorded, and the message of a failure or ""
 
 
 @dataclasses.dataclass
 class Task:
-    """A member, an arm with a seed, to train for all experiments that share it.
+    """A member, an arm with a seed, to train for all ``experiments`` that share it.
 
     ``seeds_before`` is how many members of its arm are recorded or come before it, and
     ``out`` the folder for its record, or None for the book's records.
@@ -75,13 +75,14 @@ def tasks(
     arms: Collection[str] = (),
     replace: bool = False,
 ) -> list[Task]:
-    """Return the tasks, one for each training that the experiments' records lack.
+    """Return the trainings that the experiments' records lack, fewest seeds first.
 
     ``out`` is the folder of the records, by default the book's. Members whose arms
     differ in name alone are one training. A task comes the earlier, the fewer members
     of its arm precede it: recorded ones, and missing ones of seeds before its own,
-    selected or not. ``seeds`` and ``arms`` (patterns of names) select members; by
+    selected or not. ``seeds`` and ``arms`` (patterns of `fnmatch`) select members; by
     default all are. With ``replace`` members that are recorded are trained again.
+    Nothing is trained here.
     """
     errors.refuse_text("arms", arms)
     task_by_key: dict[tuple[str, int], Task] = {}
@@ -104,11 +105,12 @@ def tasks(
 
 
 def try_out(todo: Sequence[Task]) -> None:
-    """Take one step with each kind of member, and record none.
+    """Take one step with each kind of member on the CPU, and record nothing.
 
-    Raises TrainingError, or another BookError, if a step cannot be taken.
+    Raises TrainingError, or another BookError, if a step cannot be taken. So settings
+    that nobody has trained yet fail at once, before hours with other members.
     """
-    for task, *_ in _by_kind(todo):
+    for task, *_ in _groups_by_kind(todo):
         try:
             Learner([task.member]).step()
         except errors.BookError:
@@ -124,13 +126,13 @@ def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
     A list has up to ``STACK_LIMIT`` tasks. A member that cannot be stacked is a list of
     its own.
     """
-    for group in _by_kind(todo):
+    for group in _groups_by_kind(todo):
         size = 1 if build.trains_alone(group[0].arm) else STACK_LIMIT
         for first in range(0, len(group), size):
             yield group[first : first + size]
 
 
-def _by_kind(todo: Sequence[Task]) -> Collection[list[Task]]:
+def _groups_by_kind(todo: Sequence[Task]) -> Collection[list[Task]]:
     """Return lists of tasks, one list for each `build.stack_key` of their arms."""
     kinds: dict[str, list[Task]] = {}
     for task in todo:
@@ -163,8 +165,8 @@ def train(
     saved, and a later call goes on from it. ``processes`` is the number of workers. On
     a CPU each trains one member, and by default there is one per core; with 0 this
     process trains. On a GPU each trains a stack, and by default this process alone
-    does, or ``SHARING`` do where NVIDIA's multi-process service lets them compute at
-    the same time. If a member fails, the others are trained all the same, and at the
+    does, or ``GPU_PROCESSES`` do where NVIDIA's multi-process service lets them compute
+    at the same time. If a member fails, the others are trained all the same, and at the
     end it raises TrainingError, or Unfinished if the time was too short as well.
     """
     device = devices.choose_device(device)
@@ -184,7 +186,7 @@ def train(
     ) as bar:
         if device == "cuda":
             waiting = [*groups(todo)]
-            workers = SHARING if devices.is_gpu_shared() else 1
+            workers = GPU_PROCESSES if devices.is_gpu_shared() else 1
         else:
             waiting = [[task] for task in todo]
             workers = os.cpu_count() or 1
@@ -199,9 +201,8 @@ def train(
             recorded_count += count
             if fault:
                 faults.append(fault)
-        if recorded_count == len(
-            todo
-        ):  # also steps that were saved before, or never due
+        if recorded_count == len(todo):
+            # steps that were saved before this call, or that a stop made needless
             bar.update(total_steps - bar.n)
     if faults:
         is_late = time.time() > deadline
@@ -219,7 +220,7 @@ def train(
 def _in_this_process(
     waiting: list[list[Task]], device: str, deadline: float, bar: tqdm
 ) -> Iterator[Outcome]:
-    """Train one group after the other; yield the outcome of each.
+    """Train one group after the other in this process; yield the outcome of each.
 
     ``waiting`` has the groups, and loses those that were begun. No group is begun after
     ``deadline``, a time of `time.time`. A group that does not fit into the memory of a
@@ -230,7 +231,9 @@ def _in_this_process(
         group = waiting.pop(0)
         half = len(group) // 2
         try:
-            yield _train(group, device, lambda: time.time() > deadline, bar.update)
+            yield _train_group(
+                group, device, lambda: time.time() > deadline, bar.update
+            )
         except torch.OutOfMemoryError:
             if half:
                 waiting[:0] = [group[:half], group[half:]]
@@ -246,7 +249,7 @@ def _free_gpu() -> None:
     torch.cuda.empty_cache()
 
 
-def _train(
+def _train_group(
     group: list[Task],
     device: str,
     should_stop: Callable[[], bool],
@@ -254,13 +257,14 @@ def _train(
 ) -> Outcome:
     """Train a group to its end or a stop, and record each member that ended.
 
-    ``count_steps(number)`` is called with each number of steps made, over all members.
-    The outcome has the message of any error but OutOfMemoryError, which is raised.
+    ``count_steps(number)`` is called every few steps with the number of those made
+    since the last call, over all members. The outcome has the message of any error but
+    OutOfMemoryError, which is raised: the group may fit when it is halved.
     """
     members = [task.member for task in group]
     checkpoint = group[0].checkpoint
     fault = ""
-    if len(group) > 1:
+    if len(group) > 1:  # else a stack and its first member alone would share a file
         checkpoint = checkpoint.with_name(f"{checkpoint.name}-x{len(group)}")
     last_epoch: int | None = None  # steps before a checkpoint have been counted
 
@@ -326,9 +330,12 @@ def _in_processes(
     # A process reads these when it imports torch, and gets them from its parent. They
     # stay set here, where torch is imported already.
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    pool = ProcessPoolExecutor(workers, context, _prepare, (stop, shared_steps))
-    with _deaf():  # as workers then are from their first import on
-        jobs = {pool.submit(_work, group, device, deadline): group for group in waiting}
+    pool = ProcessPoolExecutor(workers, context, _prepare_worker, (stop, shared_steps))
+    with _ignoring_interrupts():  # as workers then are from their first import on
+        jobs = {
+            pool.submit(_train_in_worker, group, device, deadline): group
+            for group in waiting
+        }
     # groups whose worker ended, or was ended since another one was
     unfinished: list[list[Task]] = []
     too_large: list[list[Task]] = []
@@ -360,10 +367,10 @@ def _in_processes(
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C in the block, and in processes that it starts."""
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C in the block, and for good in processes that it starts."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # no other thread can say so
+        yield  # Python sets handlers of signals in the main thread alone
         return
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -372,14 +379,15 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-_SHARED: dict[str, Any] = {}  # of a worker with its parent: the stop event, the steps
+# What a worker shares with its parent: "stop", an event, and "steps", a count.
+_SHARED: dict[str, Any] = {}
 
 
-def _prepare(stop: Event, shared_steps: Synchronized) -> None:
-    """Set up a worker process, which uses one thread and ends when its parent ends.
+def _prepare_worker(stop: Event, shared_steps: Synchronized) -> None:
+    """Set up a worker process, which computes with one thread and ends with its parent.
 
-    It does not hear Ctrl-C: the parent sets ``stop`` when training has to stop.
-    ``shared_steps`` is a count of the steps made by all workers.
+    Ctrl-C does nothing to it: the parent sets ``stop`` when training has to stop.
+    ``shared_steps`` is the number of steps made by all workers.
     """
     _SHARED.update(stop=stop, steps=shared_steps)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -395,8 +403,11 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(group: list[Task], device: str, deadline: float) -> Outcome:
-    """Train a group in a worker, to its end or until training has to stop."""
+def _train_in_worker(group: list[Task], device: str, deadline: float) -> Outcome:
+    """Train a group in a worker process, to its end or until training has to stop.
+
+    ``deadline`` is a time of `time.time`.
+    """
 
     def should_stop() -> bool:
         return _SHARED["stop"].is_set() or time.time() > deadline
@@ -408,7 +419,7 @@ def _work(group: list[Task], device: str, deadline: float) -> Outcome:
     if should_stop():
         return 0, ""
     try:
-        return _train(group, device, should_stop, count_steps)
+        return _train_group(group, device, should_stop, count_steps)
     finally:
         if device == "cuda":
             _free_gpu()

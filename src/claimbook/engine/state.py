@@ -1,6 +1,9 @@
-"""Checkpoints: a line of JSON (format, identity, SHA-256 of the rest), then torch's."""
+"""Checkpoints: files with the state of a training, from which it can be resumed.
 
-import hashlib
+A file is a line of JSON, with the keys "format", "identity" and "sha256" (of the rest),
+followed by what `torch.save` wrote.
+"""
+
 import io
 import itertools
 import json
@@ -11,11 +14,13 @@ from typing import Any
 
 import torch
 
+from claimbook.digest import sha256
 from claimbook.errors import TrainingError
 from claimbook.project import written_whole
 
 FORMAT = 4
 # What a warning says of a checkpoint whose identity differs under a key, in this order.
+# The keys are those of `loop.identity`.
 DIFFERENCES = {
     "members": "is of another arm or seed",
     "source": "was begun by other code (source {saved:.12}…, now {current:.12}…)",
@@ -28,13 +33,14 @@ State = dict[str, Any]
 def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
     """Write a checkpoint, whole or not at all.
 
-    ``identity`` is what `read` asks of it, and ``content`` the state. Raises
-    TrainingError if the file cannot be written.
+    ``identity`` is JSON, by which `read` knows it, and ``content`` the state, tensors
+    and numbers in dicts and lists. Raises TrainingError if the file cannot be written,
+    as on a full disk.
     """
     packed = io.BytesIO()
     torch.save(content, packed)
     body = packed.getvalue()
-    head = {"format": FORMAT, "identity": identity, "sha256": _sha256(body)}
+    head = {"format": FORMAT, "identity": identity, "sha256": sha256(body)}
     try:
         with written_whole(path) as part:
             part.write_bytes(json.dumps(head).encode() + b"\n" + body)
@@ -47,9 +53,9 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
 def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State | None:
     """Return the state of a checkpoint, or None if there is none that fits.
 
-    ``identity`` is what the checkpoint must say of itself; its tensors come to
-    ``device``. A checkpoint that is damaged or of another identity is moved aside, so
-    that it is neither resumed nor lost, and a warning says why.
+    It fits if it is of this ``identity``; its tensors come to ``device``. A checkpoint
+    that is damaged or of another identity is renamed to "<name>.aside", so that it is
+    neither resumed nor lost, and a warning says why.
     """
     if not path.exists():
         return None
@@ -60,7 +66,7 @@ def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State 
             return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
     except torch.OutOfMemoryError:
         raise
-    except Exception:  # the content may be anything, and so may the error
+    except Exception:  # of JSON, torch or pickle, as the content may be anything
         reason = "is damaged"
     # the first free name of name.aside, name.aside1, name.aside2, …
     asides = (path.with_name(f"{path.name}.aside{n or ''}") for n in itertools.count())
@@ -80,7 +86,7 @@ def _fault(head: State, body: bytes, identity: Mapping[str, Any]) -> str:
     """
     if head["format"] != FORMAT:
         return f"is of another format ({head['format']}, now {FORMAT})"
-    if head["sha256"] != _sha256(body):
+    if head["sha256"] != sha256(body):
         return "is damaged"
     saved = head["identity"]
     sentences = [
@@ -89,7 +95,3 @@ def _fault(head: State, body: bytes, identity: Mapping[str, Any]) -> str:
         if saved.get(key) != identity.get(key)
     ]
     return " and ".join(sentences)
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

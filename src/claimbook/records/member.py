@@ -1,4 +1,4 @@
-"""The files of one member.
+"""The files of one member, which is an arm trained with one seed.
 
 ``<training key>-<seed>.parquet``   a row per logged epoch; the whole arm, versions,
                                   device and a ``digest`` of all, as ``frame.attrs``
@@ -11,11 +11,9 @@ process was killed, finds whole members.
 """
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from claimbook import project
+from claimbook.digest import sha256
 from claimbook.errors import RecordError
 from claimbook.experiment import Result
 from claimbook.records import validation
@@ -34,15 +33,15 @@ FORMAT = 3
 SIDES = {"weights": "safetensors", "trace": "trace.parquet"}
 ATTRS = b"PANDAS_ATTRS"  # where pandas keeps frame.attrs in a Parquet file
 
-Meta = dict[str, Any]  # the metadata of a member
-Files = dict[Path, bytes]  # of one member, its rows first
+Meta = dict[str, Any]  # the metadata of a member: its arm, device, versions, ...
+Files = dict[Path, bytes]  # the contents of a member's files by path, its rows first
 
 
 def side_files(path: Path, meta: Meta) -> dict[str, Path]:
-    """Return the files with the "weights" and the "trace" of a member, if it has them.
+    """Return the paths of a member's files beside its rows, by "weights" or "trace".
 
-    They lie in the folder of ``path``, the file of its rows, and have digits of
-    ``meta``, its metadata, in their names.
+    They are named after ``path``, the file of the rows, and the digests in ``meta``,
+    the metadata. A kind that the member does not have is left out.
     """
     kinds = [kind for kind in SIDES if kind in meta]
     # the suffix ".parquet" alone is replaced
@@ -52,8 +51,9 @@ def side_files(path: Path, meta: Meta) -> dict[str, Path]:
 def table(path: Path) -> tuple[pa.Table, Meta]:
     """Return the rows of a member, as a table of Arrow, and its metadata.
 
-    Raises RecordError unless every file of the member is as it was written, and its
-    content is what a training leaves.
+    The table has a row per logged epoch, with the columns "epoch" and those of the
+    observables. Raises RecordError unless every file of the member is as it was
+    written, and its content is what a training leaves (see `validation`).
     """
     with _readable(path):
         # opened once, as another process may put another file in its place meanwhile
@@ -72,7 +72,7 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
     if fault:
         raise record_error(path, fault)
     for kind, side in side_files(path, meta).items():
-        if not side.exists() or _sha256(side.read_bytes()) != meta[kind]:
+        if not side.exists() or sha256(side.read_bytes()) != meta[kind]:
             raise record_error(
                 side, f"is not the {kind} that {path.name} was kept with"
             )
@@ -104,14 +104,14 @@ def columns(path: Path) -> list[str]:
     Raises RecordError if the file cannot be read.
     """
     with _readable(path):
-        names: list[str] = pq.read_schema(path).names
-    return names
+        return pq.read_schema(path).names
 
 
 def file_contents(path: Path, result: Result) -> Files:
-    """Return the contents of the files of a member, by path; the first has its rows.
+    """Return the contents of the files of a new member, its rows first.
 
-    ``path`` is where the rows are to lie. The metadata have the digests of all files.
+    ``path`` is where the rows are to lie. The metadata, which are stored with the rows,
+    have the digests of all files, and say which code trained the member.
     """
     rows = pd.DataFrame(result.rows)
     sides = {}  # contents of the files beside the rows, by a key of SIDES
@@ -128,15 +128,15 @@ def file_contents(path: Path, result: Result) -> Files:
         losses = pd.DataFrame({"loss": _four_digits(result.trace)})
         sides["trace"] = _parquet(losses, {})
     last_epoch = int(rows["epoch"].iloc[-1])
-    meta = result.info | {kind: _sha256(content) for kind, content in sides.items()}
+    meta = result.info | {kind: sha256(content) for kind, content in sides.items()}
     meta |= {
         "arm": result.arm.as_plain(),
         "seed": result.seed,
-        "training_key": result.arm.training_key(),
+        "training_key": result.arm.training_key,
         "epochs": last_epoch,
         "seconds": round(result.seconds, 2),
         "epochs_per_second": round(last_epoch / max(result.seconds, 1e-9), 2),
-        "numpy": version("numpy"),
+        "numpy": np.__version__,
         "commit": project.commit(),
         "source": project.source(),
         "finished": datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -159,7 +159,7 @@ def put(files: Files) -> None:
 def _four_digits(losses: Sequence[float]) -> np.ndarray:
     """Return losses (steps,) rounded to 14 significant bits, which are four digits.
 
-    The file is a third as large so.
+    This makes the file a third as large.
     """
     mantissa, exponent = np.frexp(np.array(losses, dtype=np.float64))
     return np.ldexp(np.rint(np.ldexp(mantissa, 14)), exponent - 14)
@@ -195,17 +195,14 @@ def _digest(values: np.ndarray, column_names: list[str], meta: Meta) -> str:
     """Return the SHA-256 of a member's metadata, column names and rows.
 
     ``values`` are (rows, columns). They count as little-endian float64, with one
-    bit pattern for every NaN. Of the metadata the entry "digest" is left out.
+    bit pattern for every NaN, so that every machine computes the same digest. Of the
+    metadata the entry "digest" is left out.
     """
     values = values.astype("<f8")
     values[np.isnan(values)] = np.nan
     settings = {name: value for name, value in meta.items() if name != "digest"}
     header = json.dumps([settings, column_names], sort_keys=True)
-    return _sha256(header.encode() + values.tobytes())
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    return sha256(header.encode() + values.tobytes())
 
 
 @contextlib.contextmanager

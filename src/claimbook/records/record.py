@@ -1,6 +1,9 @@
-"""A record: what the store has of one experiment, and which members it still lacks."""
+"""Records of experiments: how they are read, added to, merged and checked.
 
-import hashlib
+A *folder of records* has a folder for each paper with the files of its members, see
+`member`. Where a function takes such a folder, None means that of the book.
+"""
+
 import io
 import json
 import os
@@ -15,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from claimbook import project
+from claimbook.digest import sha256
 from claimbook.errors import NoRecord, RecordError
 from claimbook.experiment import Arm, Experiment, Member, Result
 from claimbook.records import member, validation
@@ -30,10 +34,10 @@ class Record:
     """The recorded members of an experiment, under the names that it has today.
 
     ``frame`` has a row per member and logged epoch, with the columns ``arm``, ``seed``
-    and ``epoch`` before those of the observables. ``members`` has the metadata of each
-    member and ``paths`` the file of its rows, both by "arm|seed". ``book`` is the
-    book's record of those arms that a reader trained here with other settings; it is
-    None if there are none.
+    and ``epoch`` before those of the observables; a value that was not measured is NaN.
+    ``members`` has the metadata of each member and ``paths`` the file of its rows, both
+    by "arm|seed". ``book`` is the book's record of those arms that a reader trained
+    here with other settings; it is None if there are none.
     """
 
     experiment: Experiment
@@ -51,23 +55,15 @@ class Record:
         return self.experiment.scale
 
     @property
-    def missing(self) -> list[tuple[str, int]]:
-        """The (arm name, seed) of each member that nobody has trained yet."""
-        pairs = [(arm.name, seed) for arm, seed in self.experiment.members()]
-        return [
-            (arm, seed) for arm, seed in pairs if f"{arm}|{seed}" not in self.members
-        ]
-
-    @property
     def seconds(self) -> float:
-        """The training time of all recorded members, added up."""
+        """The training time of all recorded members together."""
         return sum(meta["seconds"] for meta in self.members.values())
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the members' digests in order, which cover all their files."""
         digests = "".join(meta["digest"] for meta in self.members.values())
-        return hashlib.sha256(digests.encode()).hexdigest()
+        return sha256(digests.encode())
 
     def __len__(self) -> int:
         """Return how many members are recorded; a record without any is false."""
@@ -83,11 +79,12 @@ class Record:
     def series(self, arm: str, column: str) -> pd.DataFrame:
         """Return a column of one arm as a table: a row per epoch, a column per seed.
 
-        Epochs at which no seed was measured are left out. A NaN counts as measured at
-        the epochs at which the training loss was NaN as well. The table of an arm that
-        is not in the record is empty. Raises RecordError if the arm has no value while
-        other arms have some, or if no arm has the column: the arm was trained before
-        the experiment asked for it.
+        Epochs at which no seed was measured are left out. Since a record has NaN both
+        for a value that is none and for one that was not measured, a NaN counts as
+        measured at the epochs at which the training loss is NaN as well, if the column
+        is due there. The table of an arm that is not in the record is empty. Raises
+        RecordError if the arm has no value while other arms have some, or if no arm has
+        the column: the arm was trained before the experiment asked for it.
         """
         rows = self.frame[self.frame["arm"] == arm]
         # an empty series, in place of a column that no arm has, has no value anywhere
@@ -95,7 +92,7 @@ class Record:
         has_own_value = column in rows and is_value[rows.index].any()
         lacks_alone = len(rows) and is_value.any() and not has_own_value
         if column not in rows or lacks_alone:
-            raise self._lacks(repr(column), arm)
+            raise self._lacking_error(repr(column), arm)
         by_seed = rows.pivot(index="epoch", columns="seed", values=column)
         has_value = by_seed.notna().any(axis=1)  # by epoch
         nan_epochs = rows[rows["train_loss"].isna()].epoch
@@ -106,11 +103,11 @@ class Record:
         return by_seed[has_value | is_measured_nan]
 
     def _is_due_by_epoch(self, arm: str, has_value: pd.Series) -> pd.Series:
-        """Return, by epoch, whether the arm measures a column at that epoch.
+        """Return, by epoch, whether an arm measures a column at that epoch.
 
-        ``has_value`` says by epoch whether the column has a value there. A column with
-        a value outside of the arm's rare epochs (`Arm.rarely`) is measured at every
-        logged epoch, any other one at the rare epochs alone.
+        The column itself tells it: ``has_value`` says by epoch whether it has a value
+        there. One with a value outside of the arm's rare epochs (`Arm.rarely`) is
+        measured at every logged epoch, any other one at the rare epochs alone.
         """
         is_rare = has_value.index.isin(self.experiment.arm(arm).rare_epochs())
         if has_value[~is_rare].any():
@@ -126,13 +123,14 @@ class Record:
 
         path = self._side_file("weights", arm, seed)
         tensors = load_file(path) if path else {}
-        weights = {}
-        for name, tensor in tensors.items():
-            kept_epoch, _, parameter = name.partition("|")
-            if kept_epoch == str(epoch):
-                weights[parameter] = tensor
+        prefix = f"{epoch}|"  # of the names "epoch|parameter" in the file
+        weights = {
+            name.removeprefix(prefix): tensor
+            for name, tensor in tensors.items()
+            if name.startswith(prefix)
+        }
         if not weights:
-            raise self._lacks(f"weights of seed {seed} at epoch {epoch}", arm)
+            raise self._lacking_error(f"weights of seed {seed} at epoch {epoch}", arm)
         return weights
 
     def trace(self, arm: str) -> pd.DataFrame:
@@ -144,7 +142,7 @@ class Record:
         paths = {seed: self._side_file("trace", arm, seed) for seed in self.seeds(arm)}
         losses = {s: pd.read_parquet(path)["loss"] for s, path in paths.items() if path}
         if not losses:
-            raise self._lacks("trace", arm)
+            raise self._lacking_error("trace", arm)
         return pd.DataFrame(losses).rename_axis(index="step", columns="seed")
 
     def _side_file(self, kind: str, arm: str, seed: int) -> Path | None:
@@ -156,7 +154,7 @@ class Record:
         meta = self.members.get(name, {})
         return member.side_files(self.paths[name], meta)[kind] if kind in meta else None
 
-    def _lacks(self, what: str, arm: str) -> RecordError:
+    def _lacking_error(self, what: str, arm: str) -> RecordError:
         """Return the error that says what an arm lacks and how to train it again."""
         return RecordError(
             f"{self.name} at {self.scale} scale has no {what} of arm {arm!r}: if the "
@@ -166,11 +164,11 @@ class Record:
 
 
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
-    """Return the record of an experiment from a folder, by default the book's records.
+    """Return the record of an experiment from a folder of records.
 
-    Each member's metadata get the entry "uncommitted": whether the code that trained it
-    is in no commit. Raises NoRecord if no member is recorded, and RecordError if one is
-    damaged.
+    It has all members that have a file, complete or not. Each member's metadata get the
+    entry "uncommitted": whether the code that trained it is in no commit. Raises
+    NoRecord if no member is recorded, and RecordError if one is damaged.
     """
     tables = []  # of Arrow, the rows of one member each
     members, paths = {}, {}  # by "arm|seed"
@@ -197,8 +195,8 @@ def recorded(
 ) -> dict[str, Meta]:
     """Return the metadata of each recorded member, by "arm|seed".
 
-    ``folder`` is that of the records, by default the book's. Rows and other files stay
-    unread unless ``whole``. Raises RecordError if what is read is damaged.
+    With ``whole`` all files are read and checked, else the metadata alone. Raises
+    RecordError if what is read is damaged.
     """
     metadata = {}
     for arm, seed, path in _recorded_files(experiment, folder):
@@ -211,18 +209,15 @@ def recorded(
 
 
 def recorded_arms(experiment: Experiment, folder: Path | None = None) -> set[str]:
-    """Return the names of the arms with a recorded member, without opening a file.
-
-    ``folder`` is that of the records, by default the book's.
-    """
+    """Return the names of the arms with a recorded member, without opening a file."""
     return {arm.name for arm, *_ in _recorded_files(experiment, folder)}
 
 
 def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
     """Return the members (arm, seed) to train, in the order of the experiment.
 
-    A member is missing if it has no file in the folder, or one that lacks a measurement
-    that the arm asks for. ``folder`` is by default that of the book's records.
+    A member is missing if it has no file in the folder of records, or one that lacks a
+    measurement that the arm asks for.
     """
     complete = set()  # of (arm name, seed)
     for arm, seed, path in _recorded_files(experiment, folder):
@@ -236,7 +231,7 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
 
 
 def add(experiment: Experiment, result: Result, folder: Path | None = None) -> None:
-    """Store the result of one member in a folder, by default the book's records.
+    """Store the result of one member in a folder of records.
 
     The result is written into the file that all experiments with this training share.
     If this experiment has a file of its own already, or if the shared one has something
@@ -245,18 +240,15 @@ def add(experiment: Experiment, result: Result, folder: Path | None = None) -> N
     place = folder or project.records_folder()
     files = _possible_files(experiment, result.arm, result.seed)
     own, shared = (place / file for file in files)
-    if own.exists() or (shared.exists() and not _covers(result, shared)):
-        path = own
-    else:
-        path = shared
-    member.put(member.file_contents(path, result))
+    is_apart = own.exists() or (shared.exists() and not _covers(result, shared))
+    member.put(member.file_contents(own if is_apart else shared, result))
 
 
 def _covers(result: Result, path: Path) -> bool:
     """Return whether a result has all that the member recorded in a file has.
 
-    Columns are compared as well, since an observable may have made more of them when
-    the file was written.
+    Columns are compared as well as observables, since an observable may have made more
+    of them when the file was written.
     """
     epochs = (row["epoch"] for row in result.rows)
     measured = _measured(result.arm.as_plain(), result.seed, epochs)
@@ -277,12 +269,12 @@ def merge(
 ) -> dict[str, list[Path]]:
     """Copy the members of other folders of records into the folder ``into``.
 
-    Returns their files, relative to their folders, by what was done with them: "added",
-    "replaced", or "kept" if ``into`` has the member and it stays as it is. Members are
-    replaced only with ``replace``. If two folders have the same member, the first is
-    taken. ``dry_run`` checks everything and copies nothing. With ``stems``, which is
-    `observing.stems`, members are taken only as code of today leaves them, or if the
-    book's records have them.
+    Returns the files of their rows, relative to their folders, by what was done with
+    the members: "added", "replaced", or "kept" if ``into`` has the member and it stays
+    as it is. Members are replaced only with ``replace``. If two folders have the same
+    member, the first is taken. ``dry_run`` checks everything and copies nothing. With
+    ``stems``, which is `observing.stems`, members are taken only as code of today
+    leaves them.
 
     Raises RecordError, and copies nothing, if a member is damaged, belongs to none of
     the ``experiments``, or would be taken though its code is in no commit; with
@@ -314,33 +306,22 @@ def merge(
                 outcome = "replaced" if is_replaced else "kept"
             by_outcome[outcome].append(relative)
             copies[relative] = {}
-            if outcome != "kept":
-                if not (uncommitted or _is_committed(meta)):
-                    raise RecordError(
-                        f"{path} was trained by code that is in no commit, "
-                        f"{meta['commit']}: `merge --uncommitted` takes it"
-                    )
-                fault = ""
-                if stems and not _is_recorded(relative, meta):
-                    fault = validation.newcomer_fault(rows, meta, stems)
-                if fault:
-                    raise member.record_error(path, fault)
-                for file in (path, *member.side_files(path, meta).values()):
-                    target = into / file.relative_to(folder)
-                    copies[relative][target] = file.read_bytes()
+            if outcome == "kept":
+                continue
+            if not (uncommitted or _is_committed(meta)):
+                raise RecordError(
+                    f"{path} was trained by code that is in no commit, "
+                    f"{meta['commit']}: `merge --uncommitted` takes it"
+                )
+            if stems and (fault := validation.newcomer_fault(rows, meta, stems)):
+                raise member.record_error(path, fault)
+            for file in (path, *member.side_files(path, meta).values()):
+                target = into / file.relative_to(folder)
+                copies[relative][target] = file.read_bytes()
     if not dry_run:
         for files in copies.values():
             member.put(files)
     return by_outcome
-
-
-def _is_recorded(relative: Path, meta: Meta) -> bool:
-    """Return whether the book's records have a member, of older code perhaps.
-
-    ``relative`` is the file of its rows, relative to the folder of the records.
-    """
-    path = project.records_folder() / relative
-    return path.exists() and member.metadata(path)["digest"] == meta["digest"]
 
 
 def _is_committed(meta: Meta) -> bool:
@@ -354,17 +335,17 @@ def _is_committed(meta: Meta) -> bool:
 
 
 def stale(experiments: Iterable[Experiment]) -> list[Path]:
-    """Return the files of the book's records that no arm of today reads.
+    """Return the files of the book's records that none of the experiments reads.
 
     A stale file is of settings that no arm has any more, of a member that was trained
-    anew since, or no member at all.
+    anew since, or of no member at all.
     """
     used = {path for e in experiments for *_, path in _recorded_files(e)}
     present = project.records_folder().glob("[!.]*/*")
     unread = {path for path in present if path.suffix != ".part"} - used
     # A file is called <key>-<seed>, then a dot and more; the side files of a member,
-    # its weights and trace, share this stem with its rows. A member whose stem no
-    # unread file has need not be opened.
+    # its weights and trace, share this stem with its rows. Only members with the stem
+    # of an unread file are opened, as to open all takes seconds.
     unread_stems = {path.name.partition(".")[0] for path in unread}
     for path in used:
         if path.name.partition(".")[0] in unread_stems:
@@ -375,11 +356,11 @@ def stale(experiments: Iterable[Experiment]) -> list[Path]:
 
 
 def orphans(stems: Collection[str]) -> dict[str, int]:
-    """Return the stems of recorded columns that are none of ``stems``, with counts.
+    """Return the stems of the book's recorded columns that are none of ``stems``.
 
-    The stem of a column is its name up to the first dot, and the count is the number of
-    members that have such a column. Given the stems of today's observables
-    (``observing.stems()``), the result is what nobody can measure again.
+    The stem of a column is its name up to the first dot; each has the number of members
+    with such a column. Given the stems of today's observables (``observing.stems()``),
+    the result is what nobody can measure again.
     """
     counts = Counter[str]()
     for path in _row_files(project.records_folder()):
@@ -406,7 +387,7 @@ def index(experiments: Iterable[Experiment]) -> str:
 
 
 def experiments_as_lines(experiments: Iterable[Experiment]) -> str:
-    """Return the experiments of which a member is recorded, as lines of JSON."""
+    """Return those experiments of which the book has a member, as lines of JSON."""
     with_members = [e for e in experiments if any(_recorded_files(e))]
     return "".join(json.dumps(each.as_plain()) + "\n" for each in with_members)
 
@@ -423,7 +404,7 @@ def write_index(experiments: Sequence[Experiment]) -> None:
 
 
 def read_index(folder: Path) -> pd.DataFrame:
-    """Return the table of members beside the records in a folder, see `index`.
+    """Return the table of `index` that lies in a folder of records.
 
     Raises BookError, which names the file, if it is missing or damaged.
     """
@@ -439,7 +420,7 @@ def read_index(folder: Path) -> pd.DataFrame:
 
 
 def read_experiments(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the recorded experiments as JSON data, by (name, scale).
+    """Return the experiments in a folder of records as JSON data, by (name, scale).
 
     `experiments_as_lines` wrote them. Raises BookError, which names the file, if it is
     missing or damaged.
@@ -453,6 +434,7 @@ def read_experiments(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _damaged_table(path: Path) -> RecordError:
+    """Return the error for a table beside the records that is not as it was written."""
     return RecordError(
         f"{path} is not as it was written: take it from git again, or write it anew "
         "with `python -m book index`"
@@ -465,14 +447,14 @@ def _row_files(folder: Path) -> list[Path]:
 
 
 def _possible_files(experiment: Experiment, arm: Arm, seed: int) -> tuple[str, str]:
-    """Return the two files that a member may have: the experiment's own, the shared.
+    """Return (the experiment's own file, the shared file) of a member's rows.
 
-    They have its rows, and are relative to the folder of the records. The own file
-    exists only if the experiment trained again what others share, to measure something
-    else; it is then read in place of the shared one.
+    A member may have either or both. The paths are relative to the folder of records.
+    The own file exists only if the experiment trained again what others share, to
+    measure something else; it is then read in place of the shared one.
     """
     paper, _, page = experiment.name.partition("/")
-    stem = f"{paper}/{arm.training_key()}-{seed}"
+    stem = f"{paper}/{arm.training_key}-{seed}"
     return f"{stem}.{page}.parquet", f"{stem}.parquet"
 
 
@@ -481,8 +463,8 @@ def _recorded_files(
 ) -> Iterator[tuple[Arm, int, Path]]:
     """Yield (arm, seed, file of its rows) for every member that is recorded.
 
-    Recorded is a member that has a file, complete or not (see `missing`). ``folder`` is
-    that of the records, by default the book's.
+    Recorded is a member that has a file, complete or not (see `missing`). No file is
+    opened for it.
     """
     place = folder or project.records_folder()
     paper = experiment.name.partition("/")[0]
@@ -498,7 +480,7 @@ def _recorded_files(
 
 
 def _measured_in(path: Path) -> tuple[int, set[Any]]:
-    """Return the last epoch of a recorded member, and what `_measured` says of it.
+    """Return the last epoch of a recorded member, and what it has `_measured`.
 
     ``path`` is the file of its rows.
     """

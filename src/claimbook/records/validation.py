@@ -1,7 +1,8 @@
-"""What a member must have to be one.
+"""Whether the metadata and rows of a file are those that a training leaves.
 
-Its digest says that nothing changed since it was written. Whether it is the record of a
-training is another question, asked here whenever a member is read, merged or released.
+A digest says that nothing changed since a file was written. It does not say that the
+file is the record of a training: that is checked here, whenever a member is read or
+merged. Each ``…_fault`` returns the fault as the end of a sentence about the file.
 """
 
 import json
@@ -19,17 +20,17 @@ from pyarrow import Table
 from claimbook import canonical, project
 from claimbook.experiment import NOT_TRAINED, Arm
 
-# Entries of the metadata: texts that are not empty,
+# Entries of the metadata that are texts, and not empty.
 TEXTS = ("device", "device_name", "matmul", "torch", "python", "commit", "training_key")
-# whole numbers, with the least that each may be,
+# Entries that are whole numbers, with the least that each may be.
 COUNTS = {"seed": 0, "epochs": 0, "format": 0, "members_together": 1}
-# finite numbers from 0 on,
+# Entries that are finite numbers from 0 on.
 AMOUNTS = ("seconds", "epochs_per_second")
-# and SHA-256 of files or code, where there are these.
+# Entries that may be absent, or else are the SHA-256 of files or code.
 DIGESTS = ("weights", "trace", "source")
 DAY = r"\d{4}-\d\d-\d\d"
 SLACK = 1e-6  # by which rounding may carry a value past its bound
-FIELDS = {field.name for field in fields(Arm)}  # that arms of today have
+FIELDS = {field.name for field in fields(Arm)}  # names of the fields of today's arms
 
 
 def metadata_fault(meta: dict[str, Any]) -> str:
@@ -57,8 +58,9 @@ def metadata_fault(meta: dict[str, Any]) -> str:
 def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     """Return why rows are not what a training leaves, or "" if they are.
 
-    ``meta`` is the metadata of the training, without a `metadata_fault`. Rows come with
-    a digest, so it is known that every value is a number.
+    ``rows`` has a row per logged epoch, and ``meta`` is the metadata, without a
+    `metadata_fault`. Rows come with a digest, so it is known that every value is a
+    number.
     """
     try:
         expected = _expected(json.dumps(meta["arm"], sort_keys=True), project.home())
@@ -81,7 +83,7 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     if (epochs[1:] <= epochs[:-1]).any() or epochs.max(initial=end) > end:
         return "has epochs that do not ascend to its last one"
     logged = expected.epochs
-    if expected.is_older:  # measured at more epochs, for reasons that arms today lack
+    if expected.is_older:  # a field that is gone may have asked for more epochs
         epochs = epochs[np.isin(epochs, logged)]
     if not np.array_equal(epochs, logged[logged <= end]):
         return "has other epochs than its arm logs"
@@ -96,7 +98,7 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
 
 
 def _bounds_fault(rows: Table, arm: Arm) -> str:
-    """Return which column has a value that it cannot have; "" if none has.
+    """Return the fault of a column with a value that it cannot have; "" without one.
 
     "bounds" of book/project.yaml says between which numbers a column lies. That is not
     known where a module of another's is trained, whose loss may be below 0.
@@ -115,9 +117,10 @@ def _bounds_fault(rows: Table, arm: Arm) -> str:
 def newcomer_fault(
     rows: Table, meta: dict[str, Any], stems: Callable[..., set[str]]
 ) -> str:
-    """Return why a member is none that code of today leaves; "" if it is one.
+    """Return why today's code cannot have left a member; "" if it can.
 
-    Neither has it a fault as above. ``stems`` is `observing.stems`.
+    ``rows`` and ``meta`` are without a fault of `rows_fault` and `metadata_fault`.
+    ``stems`` is `observing.stems`.
     """
     if "source" not in meta or "numpy" not in meta:
         return "does not say of which source or numpy it is"
@@ -144,7 +147,7 @@ def _stem(column: str) -> str:
 
 
 class _Expected(NamedTuple):
-    """What an arm that was recorded says of the rows of its members."""
+    """What follows from a recorded arm for the rows of its members."""
 
     arm: Arm
     key: str
@@ -154,7 +157,7 @@ class _Expected(NamedTuple):
 
 @cache  # seeds and experiments share an arm, and a book has keys of its own
 def _expected(text: str, _book: Path) -> _Expected:
-    """Return what the recorded arm says of its members; ``text`` is the arm as JSON.
+    """Return what follows from a recorded arm, whose plain data are ``text`` in JSON.
 
     Fields that arms of today lack are left out of the arm, and count in its key.
     ``_book`` is the folder of the book, for which the result is cached.
@@ -167,10 +170,10 @@ def _expected(text: str, _book: Path) -> _Expected:
 
 
 def _last_epoch(epochs: np.ndarray, rows: Table, arm: Arm) -> int:
-    """Return the epoch at which a training of an arm ends that logged these rows.
+    """Return the epoch at which a training that logged these rows has to end.
 
-    ``epochs`` (rows,) are those of the rows. The last one is that of the arm, or the
-    first one at which its ``stop`` lets it end.
+    ``epochs`` (rows,) are those of the rows. The training ends at the last epoch of its
+    arm, or at the first logged one at which its ``stop`` lets it end.
     """
     if arm.stop is None or "test_accuracy" not in rows.column_names:
         return arm.epochs

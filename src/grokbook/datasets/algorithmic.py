@@ -65,10 +65,10 @@ def modular(
     pairs = torch.cartesian_prod(torch.arange(smallest, p), torch.arange(smallest, p))
     if operation == "divide":
         pairs = pairs[pairs[:, 1] != 0]
-    is_python = choose("shuffle", shuffle, ("torch", "python")) == "python"
-    n_train = train_count(train_fraction, len(pairs), rounds_test_down=is_python)
-    labels = _operation(operation)(pairs[:, 0], pairs[:, 1], p)
-    if is_python:
+    by_python = choose("shuffle", shuffle, ("torch", "python")) == "python"
+    n_train = train_count(train_fraction, len(pairs), rounds_test_down=by_python)
+    labels = _label_function(operation)(pairs[:, 0], pairs[:, 1], p)
+    if by_python:
         indices = list(range(len(pairs)))
         random.Random(torch.initial_seed()).shuffle(indices)
         order = torch.tensor(indices)
@@ -84,7 +84,9 @@ def modular(
     return Data(x[train], labels[train], x[test], labels[test])
 
 
-def _operation(operation: str | Callable) -> Callable[[Tensor, Tensor, int], Tensor]:
+def _label_function(
+    operation: str | Callable,
+) -> Callable[[Tensor, Tensor, int], Tensor]:
     """Return the function (a, b, p) -> labels of an operation of ``modular``."""
     if callable(operation):
         return operation
@@ -115,8 +117,7 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     # one whole number for each of the p, of which the table (p, bits) has the bits
     codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
     table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
-    of_pairs = table[pairs]  # (rows, 2, bits)
-    return of_pairs.flatten(1).float()
+    return table[pairs].flatten(1).float()  # of (rows, 2, bits)
 
 
 def _inverses(p: int) -> Tensor:
@@ -124,9 +125,11 @@ def _inverses(p: int) -> Tensor:
 
     Raises BookError if p is not prime.
     """
-    if any(p % number == 0 for number in range(2, p)):
-        raise BookError(f"divide takes a prime p, not {p}")
-    return torch.tensor([0] + [pow(b, -1, p) for b in range(1, p)])  # pow of Python
+    try:
+        inverses = [pow(b, -1, p) for b in range(1, p)]  # pow of Python
+    except ValueError:  # a divisor of p has no inverse
+        raise BookError(f"divide takes a prime p, not {p}") from None
+    return torch.tensor([0, *inverses])
 
 
 def sparse_parity(

@@ -1,9 +1,10 @@
-"""Checks of what a task is given, with sentences for what is wrong; a checked split.
+"""Checks of the options of a task, a split of its rows, numbers for its words.
 
 A ``train_fraction`` that is a percentage, such as 40 for 0.4, would otherwise train on
 all rows and report a test accuracy of nothing.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -59,3 +60,8 @@ def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
     n_train = train_count(train_fraction, len(x))
     train, test = torch.randperm(len(x)).tensor_split([n_train])  # indices
     return Data(x[train], y[train], x[test], y[test])
+
+
+def sorted_index(values: Iterable[str]) -> dict[str, int]:
+    """Return the index of each distinct value among all of them in sorted order."""
+    return {value: index for index, value in enumerate(sorted(set(values)))}

@@ -17,8 +17,10 @@ _ROWS = [line.split() for line in _LINES if not line.startswith("#")]
 REGISTRY = {name: digest for name, digest, *_ in _ROWS}
 URLS = {name: address for name, _, *addresses in _ROWS for address in addresses}
 # By the folder of files that are published in an archive: the archive.
-ARCHIVES = {"cifar-10-batches-py": "cifar-10-python.tar.gz"}
-ARCHIVES |= {"cifar-100-python": "cifar-100-python.tar.gz"}
+ARCHIVES = {
+    "cifar-10-batches-py": "cifar-10-python.tar.gz",
+    "cifar-100-python": "cifar-100-python.tar.gz",
+}
 
 
 def fetch(name: str) -> bytes:

@@ -18,12 +18,13 @@ from torch import Tensor
 from claimbook.errors import DataError, needing_extra
 from claimbook.project import data_folder
 from claimbook.protocol import Data
-from grokbook.datasets.checks import check_whole
+from grokbook.datasets.checks import check_whole, sorted_index
 from grokbook.datasets.fetch import fetch
 
 # Channel means and standard deviations of ImageNet's training images, as is customary.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-ARRAYS = ("_reconstruct", "_frombuffer", "ndarray", "dtype")  # what a pickle may name
+# What a pickle may name: what NumPy's own pickles of arrays do.
+PICKLED = ("_reconstruct", "_frombuffer", "ndarray", "dtype")
 Labelled = tuple[Tensor, Tensor]
 
 
@@ -83,7 +84,9 @@ def _cifar(
     ``label_key`` is the entry of a file with its labels. The other arguments are the
     options that ``cifar10`` explains; None takes all images.
     """
-    contents = [Arrays(BytesIO(fetch(file)), encoding="bytes").load() for file in files]
+    contents = [
+        ArrayUnpickler(BytesIO(fetch(file)), encoding="bytes").load() for file in files
+    ]
     *x_train, x_test = [
         torch.tensor(content[b"data"]).view(-1, 3, 32, 32) / 255 for content in contents
     ]
@@ -100,14 +103,14 @@ def _cifar(
     return Data(x, y, x_test[:test_samples], y_test[:test_samples])
 
 
-class Arrays(pickle.Unpickler):
+class ArrayUnpickler(pickle.Unpickler):
     """An unpickler for plain values and NumPy arrays, which builds nothing else.
 
     Raises DataError for a pickle that names anything else.
     """
 
     def find_class(self, module: str, name: str) -> Any:
-        if module.startswith("numpy") and name in ARRAYS:
+        if module.startswith("numpy") and name in PICKLED:
             return super().find_class(module, name)
         raise DataError(f"an image file must not ask for {module}.{name}")
 
@@ -162,8 +165,7 @@ def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
     so each batch is read when it is needed. Raises DataError if a split has no images.
     """
     folder = data_folder() / corpus
-    class_names = {path.parent.name for path in folder.glob("train/*/*.*")}
-    class_index = {name: index for index, name in enumerate(sorted(class_names))}
+    class_index = sorted_index(p.parent.name for p in folder.glob("train/*/*.*"))
 
     def labelled(split: str) -> Labelled:
         """Return the images of a split and their labels (rows,) int64."""

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from claimbook.errors import DataError
 from claimbook.protocol import Data
-from grokbook.datasets.checks import random_split
+from grokbook.datasets.checks import random_split, sorted_index
 
 
 def table(
@@ -34,14 +34,12 @@ def table(
     has a pair of inputs twice, which might be both trained on and tested.
     """
     rows = _rows(path, sha256)
-    words = sorted({word for first, second, _ in rows for word in (first, second)})
-    labels = sorted({label for *_, label in rows})
-    token_of = {word: token for token, word in enumerate(words)}
-    class_of = {label: number for number, label in enumerate(labels)}
+    token_of = sorted_index(word for *inputs, _ in rows for word in inputs)
+    class_of = sorted_index(label for *_, label in rows)
     x = torch.tensor([[token_of[a], token_of[b]] for a, b, _ in rows])
     y = torch.tensor([class_of[label] for *_, label in rows])
     if equals:
-        x = F.pad(x, (0, 1), value=len(words))
+        x = F.pad(x, (0, 1), value=len(token_of))
     return random_split(x, y, train_fraction)
 
 

@@ -18,12 +18,14 @@ from torch import Tensor
 from claimbook.errors import DataError, needing_extra
 from claimbook.project import data_folder
 from claimbook.protocol import Data
-from grokbook.datasets.checks import check_whole
+from grokbook.datasets.checks import check_whole, sorted_index
 from grokbook.datasets.fetch import REGISTRY, fetch
 
 VOCABULARY = 50_257  # with the end-of-text mark, which plain text never contains
 # The pattern by which GPT-2 cuts text into words before it merges bytes.
-_WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_WORD_PATTERN = (
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+)
 # Corpora without published splits: one file, whose first lines are the training set.
 _UNDIVIDED = {"fineweb-edu": "fineweb-edu-sample/fineweb_edu_sample.txt"}
 TRAIN_SHARE = 0.9
@@ -44,19 +46,19 @@ def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
     """
     import tiktoken
 
-    byte_of = _bytes()
+    byte_of = _byte_of_letter()
     ranks = {
         bytes(byte_of[letter] for letter in letters): rank
         for letters, rank in json.loads(text("gpt2/encoder.json")).items()
         if rank < min(vocabulary, VOCABULARY - 1)
     }
     encoding = tiktoken.Encoding(
-        "gpt2", pat_str=_WORDS, mergeable_ranks=ranks, special_tokens={}
+        "gpt2", pat_str=_WORD_PATTERN, mergeable_ranks=ranks, special_tokens={}
     )
     return encoding.encode_ordinary
 
 
-def _bytes() -> dict[str, int]:
+def _byte_of_letter() -> dict[str, int]:
     """Return the byte that each letter of ``encoder.json`` stands for.
 
     Printable letters of Latin-1 stand for themselves, and letters from 256 on for the
@@ -146,9 +148,7 @@ def characters(
     None.
     """
     content = text(corpus)
-    token_of = {character: k for k, character in enumerate(sorted(set(content)))}
+    token_of = sorted_index(content)
     tokens = torch.tensor([token_of[character] for character in content])
     train, test = tokens.tensor_split([int(len(tokens) * TRAIN_SHARE)])
-    x_train, y_train = blocks(train, block, train_blocks)
-    x_test, y_test = blocks(test, block, test_blocks)
-    return Data(x_train, y_train, x_test, y_test)
+    return Data(*blocks(train, block, train_blocks), *blocks(test, block, test_blocks))

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from grokbook.metrics.vectors import ratio
+
 
 def fourier_concentration(
     embedding: Tensor, *, p: int, skip_constant: bool = False
@@ -91,19 +93,15 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
     energy[0, 0] = 0  # the constant mode is no variance
     variance = energy.sum(dim=(0, 1))  # (neurons,)
     # rounding leaves a constant neuron a variance of about 1e-32 of its square
-    is_dead = variance <= 1e-24 * table.square().mean(dim=0)
+    is_constant = variance <= 1e-24 * table.square().mean(dim=0)
+    variance = torch.where(is_constant, 0.0, variance)
     k = torch.arange(1, (p + 1) // 2, device=index.device)
-
-    def share(part: Tensor) -> Tensor:
-        """Return a part (frequencies, neurons) over the variance, transposed."""
-        return torch.where(is_dead, 0.0, part / torch.where(is_dead, 1.0, variance)).T
-
     sum_modes = modes[k, k]  # those of a + b, (frequencies, neurons)
     larger = torch.maximum(sum_modes.real.abs(), sum_modes.imag.abs()).square()
     return Waves(
-        product=share(2 * (energy[k, k] + energy[k, -k])),
+        product=ratio(2 * (energy[k, k] + energy[k, -k]), variance).T,
         # h = 2 Re F cos - 2 Im F sin + ..., and cos has variance 1/2
-        selectivity=share(2 * larger).sqrt(),
-        variance=torch.where(is_dead, 0.0, variance),
-        largest=p * torch.where(is_dead, 0.0, energy).max().sqrt(),
+        selectivity=ratio(2 * larger, variance).T.sqrt(),
+        variance=variance,
+        largest=p * torch.where(is_constant, 0.0, energy).max().sqrt(),
     )

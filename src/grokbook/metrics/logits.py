@@ -94,8 +94,8 @@ def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
     log-softmax, which sums in an order that depends on the device and the label. Unlike
     in ``collapse_fraction``, a row whose largest logit is a wrong one never counts.
     """
-    losses = pick(logits.float().log_softmax(dim=-1), labels)
-    return share(losses == 0, of=losses)
+    log_probs = pick(logits.float().log_softmax(dim=-1), labels)
+    return share(log_probs == 0, of=log_probs)
 
 
 def class_sum(logits: Tensor, labels: Tensor) -> Tensor:

@@ -87,8 +87,8 @@ def effective_rank(values: Tensor) -> Tensor:
     """
     sizes = values.double().abs()
     total = sizes.sum()
-    shares = sizes / torch.where(total == 0, 1.0, total)
-    return torch.where(total == 0, 0.0, torch.special.entr(shares).sum().exp())
+    entropy = torch.special.entr(ratio(sizes, total)).sum()
+    return torch.where(total == 0, 0.0, entropy.exp())
 
 
 def stable_rank(values: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ def stable_rank(values: Tensor) -> Tensor:
 
 
 def power_law_exponent(values: Tensor) -> Tensor:
-    """Fit the exponent alpha > 1 of a density x^-alpha for x >= x_min to values (n,).
+    """Return alpha > 1 of a density x^-alpha, x >= x_min, fitted to values (n,).
 
     Every distinct positive value but the largest is tried as x_min, with the
     maximum-likelihood alpha = 1 + m / sum ln(x / x_min) of the m values x >= x_min. Of

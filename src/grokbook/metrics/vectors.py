@@ -10,6 +10,7 @@ update norm); Tiwari et al. (2026), eq. 4.
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 import torch
 import torch.nn.functional as F
@@ -80,7 +81,7 @@ def total_norm(tensors: Iterable[Tensor]) -> Tensor:
     below 1e-162 are 0.
     """
     tensors = list(tensors)
-    return _inner(tensors, tensors).sqrt()
+    return _inner_product(tensors, tensors).sqrt()
 
 
 def cosine(a: Tensor, b: Tensor) -> Tensor:
@@ -96,10 +97,10 @@ def joint_cosine(left: list[Tensor], right: list[Tensor]) -> Tensor:
     for a, b in zip(left, right, strict=True):
         _refuse_other_shapes(a, b)
     left, right = near_one(left), near_one(right)
-    left_norm = _inner(left, left).sqrt()
-    right_norm = _inner(right, right).sqrt()
+    left_norm = _inner_product(left, left).sqrt()
+    right_norm = _inner_product(right, right).sqrt()
     # one division after the other: the product of the norms can underflow
-    return ratio(ratio(_inner(left, right), left_norm), right_norm)
+    return ratio(ratio(_inner_product(left, right), left_norm), right_norm)
 
 
 def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
@@ -119,12 +120,11 @@ def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Te
     return total_norm(after[name].double() - w.double() for name, w in before.items())
 
 
-def _inner(left: list[Tensor], right: list[Tensor]) -> Tensor:
+def _inner_product(left: list[Tensor], right: list[Tensor]) -> Tensor:
     """Return the inner product of two lists of tensors, each taken as one vector."""
     pairs = zip(left, right, strict=True)
-    # one product for each pair
-    first, *rest = (a.double().flatten() @ b.double().flatten() for a, b in pairs)
-    return sum(rest, first)
+    products = (a.double().flatten() @ b.double().flatten() for a, b in pairs)
+    return reduce(torch.add, products)
 
 
 def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from claimbook.errors import choose
 from claimbook.protocol import Tap, untouched
-from grokbook.models.mlp import optional_norm
+from grokbook.models.mlp import NORMS, optional_norm
 
 STEMS = {"imagenet": (7, 2), "cifar": (3, 1)}  # size and stride of the convolution
 VGG11_WIDTHS = (1, 2, 4, 4, 8, 8, 8, 8)  # multiples of the first convolution's width
@@ -31,9 +31,7 @@ def _conv(
 
 def _norm(name: str | None, width: int) -> nn.Module:
     """Return a norm by name over ``width`` channels; the identity for None."""
-    if not name:
-        return nn.Identity()
-    return choose("norm", name, {"batch": nn.BatchNorm2d})(width)
+    return optional_norm("norm", name, {"batch": nn.BatchNorm2d}, width)
 
 
 class ResidualBlock(nn.Module):
@@ -142,7 +140,9 @@ class VGG11(nn.Module):
             _conv(inputs, outputs) for inputs, outputs in pairwise(channels)
         )
         self.norms = nn.ModuleList(_norm(norm, outputs) for outputs in channels[1:])
-        self.head_norm = optional_norm("head norm", head_norm, channels[-1], affine)
+        self.head_norm = optional_norm(
+            "head norm", head_norm, NORMS, channels[-1], affine
+        )
         self.head = nn.Linear(channels[-1], classes)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:

@@ -6,6 +6,7 @@ in the order of summation too, so a record names those that it was made with.
 """
 
 import math
+from functools import reduce
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ _HAS_AVX2 = torch.backends.cpu.get_cpu_capability() == "AVX2"
 _WIDE_INPUTS = 512 if _HAS_AVX2 else math.inf
 
 
-def _by_onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def _onednn_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x W^T + b by oneDNN, as `_OneDNNLinear` does, without a gradient."""
     # an internal operator of PyTorch, which its wheels contain
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
@@ -39,7 +40,7 @@ class _OneDNNLinear(torch.autograd.Function):
 
     @staticmethod
     def forward(x, weight, bias):
-        return _by_onednn(x, weight, bias)
+        return _onednn_product(x, weight, bias)
 
     @staticmethod
     def setup_context(ctx, inputs, _output):
@@ -51,7 +52,7 @@ class _OneDNNLinear(torch.autograd.Function):
         # dx = g W, dW = g^T x and db = the sum of g over rows, of g (..., out)
         x, weight = ctx.saved_tensors
         need_x, need_weight, need_bias = ctx.needs_input_grad
-        product = _OneDNNLinear.apply if torch.is_grad_enabled() else _by_onednn
+        product = _OneDNNLinear.apply if torch.is_grad_enabled() else _onednn_product
         grad_rows = grad.reshape(-1, grad.shape[-1])
         grad_x = product(grad, weight.T, None) if need_x else None
         grad_weight = None
@@ -149,7 +150,8 @@ class _GatherSum(_Gather):
     """``gather_sum`` for one network on a CPU, in one pass over the sums.
 
     It is four times as fast as the sum of gathers, and equal to it bit for bit where no
-    row of the table stands in two columns of the index.
+    row of the table stands in two columns of the index. The backward pass reads what
+    ``_Gather`` saves for its own.
     """
 
     generate_vmap_rule = False
@@ -174,9 +176,8 @@ class _GatherSum(_Gather):
 
 def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
     """Return ``gather_sum`` term by term, for a stack, a GPU and any dtype."""
-    # each (n, width)
-    first_term, *others = (gather(table, column) for column in index.unbind(1))
-    return sum(others, first_term)
+    terms = (gather(table, column) for column in index.unbind(1))  # each (n, width)
+    return reduce(torch.add, terms)
 
 
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
@@ -225,9 +226,9 @@ def _takes_tables(layout: Any) -> bool:
     is_plain = layout.attention == "softmax" and not is_special
     # Dropout of the embedding differs between samples, which share the table. A block
     # with several queries has to draw its dropout of attention for all of them at once.
-    is_masked = layout.depth > 1 or "embedding" in layout.dropout_at
+    has_own_masks = layout.depth > 1 or "embedding" in layout.dropout_at
     is_small = layout.vocabulary <= _TABLE_TOKENS
-    return is_plain and is_small and not (layout.dropout and is_masked)
+    return is_plain and is_small and not (layout.dropout and has_own_masks)
 
 
 def _block_on_table(
@@ -259,8 +260,8 @@ def _block_on_table(
         weights = (torch.stack(scores) * attention.scale).softmax(0)
         # a causal query has no weights for the values of later positions
         pairs = zip(attention.dropout(weights), values, strict=False)
-        first_term, *others = (weight[..., None] * value for weight, value in pairs)
-        means.append(sum(others, first_term).flatten(-2))
+        terms = (weight[..., None] * value for weight, value in pairs)
+        means.append(reduce(torch.add, terms).flatten(-2))
     attended = attention.output(torch.stack(means, 1))
     residual = [
         gather(table[k], tokens[:, k]) for k in range(first_position, position_count)
@@ -280,16 +281,16 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
     vocabulary = queries.shape[1]
     query_tokens, key_tokens = tokens.unbind(1)[-len(queries) :], tokens.unbind(1)
 
-    def looked_up(q: int, k: int) -> Tensor:
+    def score_from_table(q: int, k: int) -> Tensor:
         # (query tokens, key tokens, heads)
         pair_scores = torch.einsum("ahd,bhd->abh", queries[q], keys[k])
         pair_index = query_tokens[q] * vocabulary + key_tokens[k]
         return gather(pair_scores.flatten(0, 1), pair_index)
 
     if not losses.on_gpu(queries):
-        return looked_up
+        return score_from_table
 
-    def of_samples(tables: Tensor, columns: Any) -> list[Tensor]:
+    def rows_of_samples(tables: Tensor, columns: Any) -> list[Tensor]:
         """Return for each position the rows (batch, heads, head width) of its table.
 
         ``columns`` has for each position the tokens (batch,) of the samples.
@@ -298,6 +299,6 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
         rows = [gather(table.flatten(1), column) for table, column in pairs]
         return [row.unflatten(-1, tables.shape[2:]) for row in rows]
 
-    own_queries = of_samples(queries, query_tokens)
-    own_keys = of_samples(keys, key_tokens)
+    own_queries = rows_of_samples(queries, query_tokens)
+    own_keys = rows_of_samples(keys, key_tokens)
     return lambda q, k: (own_queries[q] * own_keys[k]).sum(-1)

@@ -8,7 +8,7 @@ compare (Table 4). The norm before the last layer is a control of Liu et al. (20
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -30,22 +30,24 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 # How weights are drawn. "torch": PyTorch's default. "he": N(0, 2 / n) for n inputs [He
 # et al. 2015]. "unit": as "he", but one-hots give pre-activations of variance 1.
 STARTS = ("torch", "he", "unit")
-NORMS = {
+NORMS: dict[str, Callable[..., nn.Module]] = {
     "layer": lambda width, affine: nn.LayerNorm(width, elementwise_affine=affine),
     "rms": lambda width, affine: nn.RMSNorm(width, elementwise_affine=affine),
     "batch": lambda width, affine: nn.BatchNorm1d(width, affine=affine),
 }
 
 
-def optional_norm(what: str, name: str | None, width: int, affine: bool) -> nn.Module:
-    """Return the norm of ``NORMS`` called ``name``; the identity for None.
+def optional_norm(
+    what: str, name: str | None, known: Mapping[str, Callable], *arguments: Any
+) -> nn.Module:
+    """Return the norm called ``name``, made of some arguments; the identity for None.
 
-    ``what`` is the kind of norm in the error for an unknown name, ``width`` the number
-    of units, and ``affine`` whether the norm has weights.
+    ``known`` has what makes the norm, by name; ``what`` is the kind of norm in the
+    UnknownName for a name that it does not have.
     """
     if not name:
         return nn.Identity()
-    return choose(what, name, NORMS)(width, affine)
+    return choose(what, name, known)(*arguments)
 
 
 class OneHotLinear(nn.Linear):
@@ -126,10 +128,10 @@ class MLP(nn.Module):
             has_bias = head_bias if index == len(widths) else bias
             self.layers.append(fast.Linear(inputs, outputs, bias=has_bias))
         self.norms = nn.ModuleList(
-            optional_norm("norm", norm, width, affine) for width in widths
+            optional_norm("norm", norm, NORMS, width, affine) for width in widths
         )
         self.head_norm = optional_norm(
-            "head norm", head_norm, self.layers[-1].in_features, affine
+            "head norm", head_norm, NORMS, self.layers[-1].in_features, affine
         )
         self.dropout = nn.Dropout(dropout)
         taps = [f"{site}.{k}" for k in range(len(widths)) for site in ("pre", "hidden")]

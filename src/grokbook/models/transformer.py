@@ -33,10 +33,15 @@ WEIGHTS = {
     "softmax": lambda scores: scores.softmax(-1),
     "stablemax": lambda scores: stablemax(scores, dtype=scores.dtype),
 }
-# The name of the norm that serves each position in a block. Query, key and value share
+# The module with the norm of each position in a block. Query, key and value share
 # one in every paper here.
-PLACES = {"query_key": "attention", "value": "attention", "mlp": "mlp"}
-PLACES |= {"post_attention": "post_attention", "post_mlp": "post_mlp"}
+NORM_AT = {
+    "query_key": "attention",
+    "value": "attention",
+    "mlp": "mlp",
+    "post_attention": "post_attention",
+    "post_mlp": "post_mlp",
+}
 SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")  # of dropout
 
 
@@ -50,7 +55,7 @@ class Layout:
     width: int = 128
     heads: int = 4
     hidden: tuple[int, ...] = (512,)  # widths of the hidden layers of a block's MLP
-    norms: tuple[str, ...] = ()  # norm positions in a block: keys of PLACES
+    norms: tuple[str, ...] = ()  # norm positions in a block: keys of NORM_AT
     norm: str = "layer"  # kind of all norms: "layer" or "rms"
     norm_eps: float = 1e-5
     affine: bool = True  # whether norms have weights
@@ -211,7 +216,7 @@ class Block(nn.Module):
         self.up = Linear(widths[0], widths[1], bias=bias) if layout.gated else None
         self.norms = nn.ModuleDict()
         for position in layout.norms:
-            module_name = choose("norm position", position, PLACES)
+            module_name = choose("norm position", position, NORM_AT)
             self.norms[module_name] = layout.new_norm(layout.width)
         self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")
@@ -224,12 +229,14 @@ class Block(nn.Module):
         self.places = (*before_mlp, *self.pre_taps, f"mlp_out.{k}", f"residual.{k}")
 
     def norm(self, position: str, x: Tensor) -> Tensor:
-        """Return x after the norm at a position of the block, a key of ``PLACES``.
+        """Return x after the norm at a position of the block, a key of ``NORM_AT``.
 
         x is (batch, positions, width). If the block has no norm there, it is returned
         as it is.
         """
-        return self.norms[PLACES[position]](x) if position in self.norm_positions else x
+        return (
+            self.norms[NORM_AT[position]](x) if position in self.norm_positions else x
+        )
 
     def forward(
         self, x: Tensor, first_position: int = 0, tap: Tap = untouched
@@ -415,12 +422,22 @@ def _start_xavier(model: Transformer) -> None:
         block.attention.output.weight.normal_(std=std)
 
 
-STARTS = (_start_normal, _start_torch, _start_lecun, _start_gpt2, _start_xavier)
-INITIALISATIONS = {start.__name__.removeprefix("_start_"): start for start in STARTS}
+INITIALISATIONS = {
+    "normal": _start_normal,
+    "torch": _start_torch,
+    "lecun": _start_lecun,
+    "gpt2": _start_gpt2,
+    "xavier": _start_xavier,
+}
 # Options of both language models, `gpt2` and `decoder`: norms before attention, the MLP
 # and the unembedding, and logits of the next token at every position.
-LANGUAGE: dict[str, Any] = {"norms": ("query_key", "value", "mlp"), "final_norm": True}
-LANGUAGE |= {"causal": True, "joint": True, "read": "all"}
+LANGUAGE: dict[str, Any] = {
+    "norms": ("query_key", "value", "mlp"),
+    "final_norm": True,
+    "causal": True,
+    "joint": True,
+    "read": "all",
+}
 
 
 def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
@@ -432,9 +449,17 @@ def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
     fixed. Without any it is GPT-2 small, with 124 million weights. Raises TypeError for
     an option that is fixed or unknown.
     """
-    settings = LANGUAGE | {"positions": 1024, "depth": 12, "width": 768, "heads": 12}
-    settings |= {"bias": True, "tied": True, "dropout": 0.1, "activation": "gelu_tanh"}
-    settings |= options
+    defaults = {
+        "positions": 1024,
+        "depth": 12,
+        "width": 768,
+        "heads": 12,
+        "bias": True,
+        "tied": True,
+        "dropout": 0.1,
+        "activation": "gelu_tanh",
+    }
+    settings = LANGUAGE | defaults | options
     return Transformer(
         vocabulary,
         vocabulary=vocabulary,
@@ -461,10 +486,19 @@ def decoder(
     for name in sizes:
         choose("size of a decoder", name, ("depth", "width", "heads"))
     settings = LANGUAGE | {"depth": 15, "width": 640} | sizes
-    settings |= {"norm_bias": False, "query_key_norm": True, "learned_positions": False}
-    settings |= {"rotary": 0.5, "activation": "silu", "gated": True}
-    settings |= {"hidden": (hidden,), "initialisation": "xavier"}
-    return Transformer(vocabulary, vocabulary=vocabulary, **settings)
+    return Transformer(
+        vocabulary,
+        vocabulary=vocabulary,
+        **settings,
+        hidden=(hidden,),
+        norm_bias=False,
+        query_key_norm=True,
+        learned_positions=False,
+        rotary=0.5,
+        activation="silu",
+        gated=True,
+        initialisation="xavier",
+    )
 
 
 def without_norms(model: Transformer) -> Transformer:

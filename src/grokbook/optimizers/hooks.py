@@ -10,7 +10,10 @@ before the hooks. A matrix without a gradient is left alone. No hook acts in a s
 moves nothing: without any gradient, with an infinite one that a GradScaler found, or
 with rates and gradients of 0, as torch's distributed checkpoint makes one to fill the
 state of an optimizer. ``names`` of a hook are exact names of matrices, of an optimizer
-that was made of ``named_parameters()``; it raises UnknownName for any other.
+that was made of ``named_parameters()``; the hook raises UnknownName for any other name.
+
+A hook is a generator function of the optimizer and its parameters with a gradient. The
+lines before its only ``yield`` are run before the step, those after it afterwards.
 
 The first hook replaces the ``step`` of that one optimizer. It also makes the
 optimizer's class one that names the hooks in ``repr`` and ``state_dict()["hooks"]`` and
@@ -27,28 +30,31 @@ import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, reduce, wraps
 from types import MethodType, SimpleNamespace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.linalg import vector_norm
 from torch.optim import Optimizer
 
 from claimbook.errors import UnknownName, choose, refuse_text
+from grokbook.losses import widest_dtype
 from grokbook.optimizers.rules import foreach_operand, gradients
 
 # Guards divisions by norms; in ``orthogonal`` as in the code of Prieto et al. (2025).
 TINY = 1e-30
-NO_FLOAT64 = ("mps",)  # types of devices: Apple's GPUs
 Opt = TypeVar("Opt", bound=Optimizer)
-Hook = TypeVar("Hook", bound=Callable[..., Any])
+Hook = Callable[[Any, list[Tensor]], Iterator[None]]
+AddHook = TypeVar("AddHook", bound=Callable[..., Any])
 
 
-def _hook(function: Hook) -> Hook:
-    """Make a function that adds a hook note the hook's name and options as well.
+def _hook(function: AddHook) -> AddHook:
+    """Return a function that adds a hook, and notes the hook's name and options.
 
-    Whatever is not an optimizer raises TypeError.
+    It raises TypeError for whatever is not an optimizer. The notes are what ``repr``,
+    copies and pickles of the optimizer read.
     """
 
     @wraps(function)
@@ -62,11 +68,11 @@ def _hook(function: Hook) -> Hook:
             )
         options = {name: _plain(value) for name, value in options.items()}
         bound = inspect.signature(function).bind(optimizer, **options)
-        function(optimizer, **options)
+        with_hook = function(optimizer, **options)
         bound.apply_defaults()
         _, *all_options = bound.arguments.items()  # the first is the optimizer
-        _step_hooks(optimizer).added.append([function.__name__, dict(all_options)])
-        return optimizer
+        with_hook.step_hooks.added.append([function.__name__, dict(all_options)])
+        return with_hook
 
     return add  # type: ignore[return-value]
 
@@ -80,7 +86,7 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value]
 
 
-def _calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
+def _as_calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
     """Return hooks as they are called: "clip(norm=0.5), grokfast(alpha=0.98, ...)".
 
     ``added`` has the name and the options of each hook.
@@ -103,7 +109,7 @@ class _WithHooks(Optimizer):
     step_hooks: Any
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()} with {_calls(self.step_hooks.added)}"
+        return f"{super().__repr__()} with {_as_calls(self.step_hooks.added)}"
 
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
         return _made_again, (
@@ -121,8 +127,8 @@ class _WithHooks(Optimizer):
         saved = state_dict.get("hooks", own)  # a plain optimizer's says nothing
         if saved != own:
             warnings.warn(
-                f"the state was saved with {_calls(saved)}, and this optimizer goes on "
-                f"with {_calls(own)}",
+                f"the state was saved with {_as_calls(saved)}, and this optimizer "
+                f"goes on with {_as_calls(own)}",
                 stacklevel=2,
             )
         super().load_state_dict(state_dict)
@@ -152,47 +158,27 @@ def _made_again(
     return optimizer
 
 
-def _attach(
-    optimizer: Opt,
-    *,
-    change: Callable[[Any, list[Tensor]], None] | None = None,
-    repair: Callable[[Any], None] | None = None,
-) -> Opt:
-    """Let an optimizer call ``change`` before a step and ``repair`` after it.
+def _attach(optimizer: Opt, hook: Hook) -> Opt:
+    """Let every step of an optimizer run a hook, and return the optimizer.
 
-    A change is a function of the optimizer and its parameters that have a gradient; it
-    may replace gradients and learning rates, which are restored afterwards, even if the
-    step raises. A repair is a function of the optimizer that changes the weights.
-    Returns the optimizer. Raises TypeError for LBFGS.
+    Before the step a hook may replace gradients and learning rates, which are restored
+    afterwards, even if the step raises; after the step it may change the weights.
+    Raises TypeError for LBFGS.
     """
-    if not hasattr(optimizer, "step_hooks"):
-        _wrap_step(optimizer)
-    if change is not None:
-        _step_hooks(optimizer).changes.append(change)
-    if repair is not None:
-        _step_hooks(optimizer).repairs.append(repair)
+    step_hooks = getattr(optimizer, "step_hooks", None) or _wrap_step(optimizer)
+    step_hooks.functions.append(hook)
     return optimizer
 
 
-def _step_hooks(optimizer: Any) -> SimpleNamespace:
-    """Return the hooks that `_wrap_step` has given an optimizer.
+def _wrap_step(optimizer: Any) -> SimpleNamespace:
+    """Give an optimizer a ``step`` that runs its hooks; return its ``step_hooks``.
 
-    They are an attribute that the type of an optimizer does not have.
-    """
-    hooks: SimpleNamespace = optimizer.step_hooks
-    return hooks
-
-
-def _wrap_step(optimizer: Any) -> None:
-    """Give an optimizer ``step_hooks``, and a ``step`` that calls them.
-
-    ``changes`` and ``repairs`` are the functions of `_attach`. ``loss`` is what the
-    closure of the current step returned, or None. ``added`` are [name, options] of the
-    hooks.
+    ``functions`` are the hooks themselves, and ``added`` are their [name, options].
+    ``loss`` is what the closure of the current step returned, or None.
     """
     if isinstance(optimizer, torch.optim.LBFGS):
         raise TypeError("LBFGS makes gradients in its step, where no hook can act")
-    hooks = SimpleNamespace(changes=[], repairs=[], loss=None, added=[])
+    hooks = SimpleNamespace(functions=[], loss=None, added=[])
     inner_step = optimizer.step
     plain_class: Any = type(optimizer)
     optimizer.__class__ = _class_with_hooks(plain_class)
@@ -222,16 +208,16 @@ def _wrap_step(optimizer: Any) -> None:
                 or getattr(optimizer, "found_inf", False)
                 or _moves_nothing(optimizer, with_grad)
             )
-            if not is_skipped:
-                for change in hooks.changes:
-                    change(optimizer, with_grad)
+            functions = [] if is_skipped else hooks.functions
+            started = [function(optimizer, with_grad) for function in functions]
+            for hook in started:
+                next(hook)  # up to its yield
             # the closure was called above: a rule that asks for the loss gets that one
             arguments = [lambda: hooks.loss] if closure else []
-            with _taken_out(optimizer, params):
+            with _without_hook_states(optimizer, params):
                 result = inner_step(*arguments, **options)
-            if not is_skipped:
-                for repair in hooks.repairs:
-                    repair(optimizer)
+            for hook in started:
+                next(hook, None)  # from its yield to its end
             return result
         finally:
             for parameter, grad in zip(with_grad, raw_grads, strict=True):
@@ -243,6 +229,7 @@ def _wrap_step(optimizer: Any) -> None:
                 optimizer.grad_scale = loss_scale
 
     optimizer.step = MethodType(step, optimizer)  # torch's schedulers need a method
+    return hooks
 
 
 def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
@@ -261,25 +248,25 @@ def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
 
 
 @contextmanager
-def _taken_out(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
+def _without_hook_states(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
     """Take what hooks remember out of the optimizer's state, inside a with block.
 
     The rules of torch make the state of a parameter if it is empty, and only then.
     """
-    taken_out = []  # (parameter, name of a hook, what the hook remembers)
+    removed = []  # (parameter, name of a hook, what the hook remembers)
     for parameter in parameters:
         state = optimizer.state.get(parameter, {})
-        for name, _ in _step_hooks(optimizer).added:
+        for name, _ in optimizer.step_hooks.added:
             if name in state:
-                taken_out.append((parameter, name, state.pop(name)))
+                removed.append((parameter, name, state.pop(name)))
     try:
         yield
     finally:
-        for parameter, name, value in taken_out:
+        for parameter, name, value in removed:
             optimizer.state[parameter][name] = value
 
 
-def _state(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
+def _state_of(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
     """Return the state of a parameter, in which a hook keeps what it has to remember.
 
     Every parameter then has a state, possibly an empty one: torch's distributed
@@ -291,7 +278,7 @@ def _state(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
     return optimizer.state[parameter]
 
 
-def _wide(tensor: Tensor) -> torch.dtype:
+def _sum_dtype(tensor: Tensor) -> torch.dtype:
     """Return the dtype for sums over a tensor: its own, or float32 for half types."""
     return torch.promote_types(tensor.dtype, torch.float32)
 
@@ -301,19 +288,21 @@ def _is_stacked(optimizer: Optimizer) -> bool:
     return bool(optimizer.defaults.get("stacked"))
 
 
-def _rows(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
+def _by_member(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
     """Return each tensor as a matrix (members, entries), in the dtype for sums.
 
     Without a stack the matrix has one row.
     """
-    stacked = _is_stacked(optimizer)
+    is_stacked = _is_stacked(optimizer)
     return [
-        t.detach().reshape(t.shape[0] if stacked else 1, -1).to(_wide(t))
+        t.detach().reshape(t.shape[0] if is_stacked else 1, -1).to(_sum_dtype(t))
         for t in tensors
     ]
 
 
-def _inner(left: list[Tensor], right: list[Tensor], joint: bool) -> list[Tensor]:
+def _inner_products(
+    left: list[Tensor], right: list[Tensor], joint: bool
+) -> list[Tensor]:
     """Return the inner product (members, 1) of each pair of tensors (members, entries).
 
     With ``joint`` every item is the sum over all pairs instead.
@@ -321,29 +310,24 @@ def _inner(left: list[Tensor], right: list[Tensor], joint: bool) -> list[Tensor]
     products = [x.sum(dim=-1, keepdim=True) for x in torch._foreach_mul(left, right)]
     if not joint:
         return products
-    first, *others = products
-    return [sum(others, first)] * len(products)
+    return [reduce(torch.add, products)] * len(products)
 
 
-def _length(matrix: Tensor) -> Tensor:
+def _frobenius_norm(matrix: Tensor) -> Tensor:
     """Return the Frobenius norm of a matrix, (1, 1), in a stack (members, 1, 1)."""
-    return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_wide(matrix))
+    return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_sum_dtype(matrix))
 
 
-def _norm(
-    tensors: list[Tensor], joint: bool, dtype: torch.dtype | None = None
-) -> list[Tensor]:
+def _norms(tensors: list[Tensor], joint: bool) -> list[Tensor]:
     """Return the L2 norm (members, 1) of each tensor (members, entries).
 
-    With ``joint`` every item is the norm of all tensors together instead. ``dtype`` is
-    that of the sums, by default the tensors' own.
+    With ``joint`` every item is the norm of all tensors together instead.
     """
-    norm = torch.linalg.vector_norm
-    norms = [norm(x, dim=1, keepdim=True, dtype=dtype) for x in tensors]
+    norms = [vector_norm(x, dim=1, keepdim=True) for x in tensors]
     if not joint:
         return norms
     # (tensors, members, 1), whose norm over tensors is that of all their entries
-    return [norm(torch.stack(norms), dim=0)] * len(norms)
+    return [vector_norm(torch.stack(norms), dim=0)] * len(norms)
 
 
 def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
@@ -351,11 +335,10 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
 
     It is in float32 on a device that has no float64.
     """
-    rows = _rows(optimizer, gradients(parameters))
-    has_float64 = rows[0].device.type not in NO_FLOAT64
-    dtype = torch.float64 if has_float64 else torch.float32
-    joint_norm, *_ = _norm(rows, joint=True, dtype=dtype)  # all items are the same
-    norm = joint_norm.squeeze(1)  # (members,)
+    grads = _by_member(optimizer, gradients(parameters))
+    dtype = widest_dtype(grads[0])
+    norms = [vector_norm(grad, dim=1, dtype=dtype) for grad in grads]
+    norm = vector_norm(torch.stack(norms), dim=0)  # (members,)
     return norm if _is_stacked(optimizer) else norm[0]
 
 
@@ -382,12 +365,12 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
-    def project(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def project(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Replace each gradient by its projection."""
-        weights = _rows(optimizer, parameters)  # (members, entries), as grads are
-        grads = _rows(optimizer, gradients(parameters))
-        products = _inner(weights, grads, joint)  # (members, 1), as squares are
-        squares = _inner(weights, weights, joint)
+        weights = _by_member(optimizer, parameters)  # (members, entries), as grads are
+        grads = _by_member(optimizer, gradients(parameters))
+        products = _inner_products(weights, grads, joint)  # (members, 1), as squares
+        squares = _inner_products(weights, weights, joint)
         coefficients = []
         for product, square, weight in zip(products, squares, weights, strict=True):
             coefficient = product / (square + TINY)
@@ -396,13 +379,14 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
             coefficients.append(coefficient)
         projected = list(torch._foreach_addcmul(grads, weights, coefficients, value=-1))
         if rescale:
-            norms = zip(_norm(grads, joint), _norm(projected, joint), strict=True)
+            norms = zip(_norms(grads, joint), _norms(projected, joint), strict=True)
             factors = [raw / (norm + TINY) for raw, norm in norms]
             torch._foreach_mul_(projected, factors)
         for parameter, grad in zip(parameters, projected, strict=True):
             parameter.grad = grad.reshape(parameter.shape).to(parameter.dtype)
+        yield
 
-    return _attach(optimizer, change=project)
+    return _attach(optimizer, project)
 
 
 @_hook
@@ -419,7 +403,7 @@ def unit_steps(optimizer: Opt) -> Opt:
         name = type(optimizer).__name__
         raise UnknownName(f"{name} has no learning rate that could be divided")
 
-    def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Divide the rate of each group by the norm of the gradient."""
         norm = _gradient_norm(optimizer, parameters)
         scale = torch.where(norm > 0, 1 / norm, 0.0)
@@ -428,8 +412,9 @@ def unit_steps(optimizer: Opt) -> Opt:
             rate = (group["lr"] * scale).clamp(max=largest)
             # a rate that is a tensor stays one: float() would wait for the device
             group["lr"] = rate if isinstance(group["lr"], Tensor) else float(rate)
+        yield
 
-    return _attach(optimizer, change=normalise)
+    return _attach(optimizer, normalise)
 
 
 @_hook
@@ -437,16 +422,17 @@ def clip(optimizer: Opt, *, norm: float) -> Opt:
     """Scale the gradients of a step by one factor, to a joint norm up to ``norm``."""
     _check_norm(norm)
 
-    def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Scale the gradients, if their joint norm is above ``norm``."""
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
         # a factor may be too small for float16
-        grads = [grad.to(_wide(grad)) for grad in gradients(parameters)]
+        grads = [grad.to(_sum_dtype(grad)) for grad in gradients(parameters)]
         scaled = torch._foreach_mul(grads, foreach_operand(factor, grads))
         for parameter, grad in zip(parameters, scaled, strict=True):
             parameter.grad = grad.to(parameter.dtype)
+        yield
 
-    return _attach(optimizer, change=shorten)
+    return _attach(optimizer, shorten)
 
 
 @_hook
@@ -462,7 +448,7 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
     if isinstance(alpha, float | int) and not 0 <= alpha < 1:
         raise ValueError(f"alpha is in [0, 1), not {alpha!r}")
 
-    def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> None:
+    def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Update each moving average and add it to its gradient."""
         for parameter, grad in zip(parameters, gradients(parameters), strict=True):
             state = optimizer.state[parameter]
@@ -471,8 +457,9 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
             mu = state["grokfast"]
             mu.add_((1 - alpha) * (grad - mu))
             parameter.grad = grad + lamb * mu
+        yield
 
-    return _attach(optimizer, change=amplify)
+    return _attach(optimizer, amplify)
 
 
 @_hook
@@ -483,13 +470,14 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     (2026), section B.3. The moments of the optimizer are not centred. Raises
     UnknownName for a name that no matrix of the optimizer has.
     """
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
 
-    def centre(_optimizer: Optimizer) -> None:
+    def centre(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
+        yield
         for matrix in _with_gradient(matrices):
-            matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_wide(matrix)))
+            matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_sum_dtype(matrix)))
 
-    return _attach(optimizer, repair=centre)
+    return _attach(optimizer, centre)
 
 
 @_hook
@@ -504,19 +492,20 @@ def hold_norm(
     no matrix of the optimizer has, and ValueError for a norm that is not above 0.
     """
     _check_norm(norm)
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
 
-    def hold(_optimizer: Optimizer) -> None:
+    def hold(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
         """Scale the matrices that have a gradient."""
+        yield
         trained = _with_gradient(matrices)
         # (1, 1) each, in a stack (members, 1, 1)
-        lengths = [_length(matrix) for matrix in trained]
+        lengths = [_frobenius_norm(matrix) for matrix in trained]
         if total and lengths:
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
         for matrix, length in zip(trained, lengths, strict=True):
             matrix.mul_(norm / length.clamp(min=TINY))
 
-    return _attach(optimizer, repair=hold)
+    return _attach(optimizer, hold)
 
 
 @_hook
@@ -527,15 +516,16 @@ def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     errors are those of ``hold_norm``. Used in the chapter Remedies.
     """
     _check_norm(norm)
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
 
-    def shorten_rows(_optimizer: Optimizer) -> None:
+    def shorten_rows(_optimizer: Any, _parameters: list[Tensor]) -> Iterator[None]:
+        yield
         for matrix in _with_gradient(matrices):
             # (..., rows, 1)
-            length = matrix.norm(dim=-1, keepdim=True, dtype=_wide(matrix))
+            length = matrix.norm(dim=-1, keepdim=True, dtype=_sum_dtype(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
-    return _attach(optimizer, repair=shorten_rows)
+    return _attach(optimizer, shorten_rows)
 
 
 @_hook
@@ -553,33 +543,32 @@ def replay_norm(
     it stays. ``state[matrix]["replay_norm"]`` counts the steps made, so that a
     checkpoint saves them. Used in remedies/elsewhere.
     """
-    matrices = _named(optimizer, names)
+    matrices = _named_matrices(optimizer, names)
     curves = [
-        torch.tensor(list(curve), dtype=_wide(matrix), device=matrix.device)
+        torch.tensor(list(curve), dtype=_sum_dtype(matrix), device=matrix.device)
         for matrix, curve in zip(matrices, norms, strict=True)
     ]
 
-    def replay(optimizer: Optimizer) -> None:
+    def replay(optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
         """Scale each matrix to its recorded norm at this step."""
+        yield
         for matrix, curve in zip(matrices, curves, strict=True):
             if not _with_gradient([matrix]):
                 continue
-            state = _state(optimizer, matrix)
+            state = _state_of(optimizer, matrix)
             if "replay_norm" not in state:
                 state["replay_norm"] = {"step": curve.new_zeros(())}
             step_count = state["replay_norm"]["step"].add_(1).to(curve.device)
-            # (1,), between two of the recorded norms, as below and above are
+            # (1,), a fractional index into the recorded norms
             position = (step_count / every).clamp(max=len(curve) - 1).reshape(1)
             below = position.floor()
-            above = (below + 1).clamp(max=len(curve) - 1)
             # index_select, as ``curve[below]`` would wait for the device
             start = curve.index_select(0, below.long())
-            end = curve.index_select(0, above.long())
-            length = _length(matrix)
+            end = curve.index_select(0, position.ceil().long())
             recorded = torch.lerp(start, end, position - below)
-            matrix.mul_(recorded / length.clamp(min=TINY))
+            matrix.mul_(recorded / _frobenius_norm(matrix).clamp(min=TINY))
 
-    return _attach(optimizer, repair=replay)
+    return _attach(optimizer, replay)
 
 
 @_hook
@@ -591,27 +580,16 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     a step. The matrix's norm is taken before the step. Used in remedies/elsewhere.
     """
     _check_norm(norm)
-    matrices = _named(optimizer, names)
-    copies: list[_Before] = []
+    matrices = _named_matrices(optimizer, names)
 
-    def save(_optimizer: Optimizer, _parameters: list[Tensor]) -> None:
-        copies[:] = [_Before(matrix, matrix.detach().clone()) for matrix in matrices]
-
-    def lengthen(_optimizer: Optimizer) -> None:
-        for matrix, value, _ in copies:
-            factor = _length(value) / norm
+    def lengthen(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
+        values = [matrix.detach().clone() for matrix in matrices]
+        yield
+        for matrix, value in zip(matrices, values, strict=True):
+            factor = _frobenius_norm(value) / norm
             matrix.copy_(value + factor * (matrix - value))
-        copies.clear()
 
-    return _attach(optimizer, change=save, repair=lengthen)
-
-
-class _Before(NamedTuple):
-    """A parameter, a copy of its value before a step, and its gradient there."""
-
-    parameter: Tensor
-    value: Tensor
-    grad: Any = None  # where nobody reads it
+    return _attach(optimizer, lengthen)
 
 
 def _with_gradient(matrices: list[Tensor]) -> list[Tensor]:
@@ -619,7 +597,7 @@ def _with_gradient(matrices: list[Tensor]) -> list[Tensor]:
     return [matrix for matrix in matrices if matrix.grad is not None]
 
 
-def _named(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
+def _named_matrices(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     """Return the optimizer's parameters of some names, in their order.
 
     Raises UnknownName for a name that no matrix of the optimizer has, and if the
@@ -656,28 +634,28 @@ def descend_from(
     al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is the gradient as the
     hooks that were added before leave it; there is no weight decay. Hooks that change
     weights after the step are to be added after this one, which undoes those added
-    before. With a ``loss``, ``step`` needs a closure
-    that returns the loss, (), or (members,) of a stack, else it raises TypeError.
+    before. With a ``loss``, ``step`` needs a closure that returns the loss, (), or
+    (members,) of a stack, else it raises TypeError.
+
     ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
     ``descends`` (0 or 1) and the ``step``, the number of steps made, so that a
     checkpoint saves them.
     """
     first = optimizer.param_groups[0]["params"][0]
-    copies: list[_Before] = []
 
-    def save(optimizer: Optimizer, parameters: list[Tensor]) -> None:
-        """Decide which members descend, and copy the weights before the step."""
-        state = _state(optimizer, first)
+    def descend(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
+        """Decide which members descend, and replace their step by one of descent."""
+        state = _state_of(optimizer, first)
         if "descend_from" not in state:
             shape = first.shape[:1] if _is_stacked(optimizer) else ()
             zeros = first.detach().new_zeros(shape)
             # torch loads what is called "step" without a cast to half precision
-            count = torch.zeros((), dtype=_wide(first), device=first.device)
+            count = torch.zeros((), dtype=_sum_dtype(first), device=first.device)
             state["descend_from"] = {"descends": zeros, "step": count}
         remembered = state["descend_from"]
         descends, step_count = remembered["descends"], remembered["step"]
         begins = (step_count >= after).to(descends.device)
-        last_loss = _step_hooks(optimizer).loss
+        last_loss = optimizer.step_hooks.loss
         if last_loss is not None:
             is_low = torch.as_tensor(last_loss, device=descends.device) <= loss
             begins = begins & is_low
@@ -689,17 +667,12 @@ def descend_from(
         # a member that descends goes on doing so
         descends.copy_(torch.maximum(descends, begins.to(descends.dtype)))
         step_count.add_(1)
-        values = [p.detach().clone() for p in parameters]
-        triples = zip(parameters, values, gradients(parameters), strict=True)
-        copies[:] = [_Before(*triple) for triple in triples]
-
-    def replace(optimizer: Optimizer) -> None:
-        """Replace the step of the members that descend by one of descent."""
-        descends = optimizer.state[first]["descend_from"]["descends"]
-        for parameter, value, grad in copies:
+        values = [parameter.detach().clone() for parameter in parameters]
+        grads = gradients(parameters)
+        yield
+        for parameter, value, grad in zip(parameters, values, grads, strict=True):
             ones = (1,) * (value.dim() - descends.dim())
             is_replaced = descends.reshape(descends.shape + ones) > 0
             parameter.copy_(torch.where(is_replaced, value - lr * grad, parameter))
-        copies.clear()
 
-    return _attach(optimizer, change=save, repair=replace)
+    return _attach(optimizer, descend)

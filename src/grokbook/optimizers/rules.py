@@ -134,6 +134,7 @@ class Stack(Optimizer):
         super().__init__(params, self.numbers | hyperparameters | {"stacked": stacked})
         for group in self.param_groups:
             rate = torch.as_tensor(group["lr"], dtype=torch.float64)
+            # a copy, since a schedule fills it in place
             group["lr"] = rate.to(group["params"][0].device, copy=True)
             self._start(group)
 
@@ -176,8 +177,13 @@ class StackedAdamW(Stack):
     With ``amsgrad`` it divides by the largest second moment so far.
     """
 
-    numbers = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0}
-    numbers |= {"amsgrad": False}
+    numbers = {
+        "lr": 1e-3,
+        "betas": (0.9, 0.999),
+        "eps": 1e-8,
+        "weight_decay": 0.0,
+        "amsgrad": False,
+    }
 
     def _start(self, group: dict[str, Any]) -> None:
         """Make the moments of a group's parameters, and their count of steps."""
