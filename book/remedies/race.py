@@ -323,11 +323,6 @@ class SecondRace:
         reached = run.reaches(accuracy=self.level)
         return [run], run.series("test_accuracy", since=reached).min()
 
-    def by_remedy(self) -> plots.Picture:
-        """The step at which each run generalises; a row for each remedy."""
-        onsets = {name: self.onset[name] for name in self.order}
-        return by_remedy(onsets, self.steps)
-
     def moments(self) -> dict[str, str]:
         """By remedy, what its median run does, for the sentences of the claims."""
         untested = "generalised at no point of its tuning"
