@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With activations pulled strongly to zero, networks grok early; pulled as strongly to the paper's target, not within 4,000 epochs
+# # [Tiwari et al. 2026 · beyond the paper]{.kicker} With activations pulled strongly to zero networks grok early, and with the paper's target not within 4,000 epochs
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
