@@ -104,7 +104,8 @@ rate of {rates[1]:g} ⊥Grad brought none of {len(steep.seeds)} runs there in
 In their transformer (subtraction, rate {rates[2]:g}) ⊥Grad brought none of {len(soft.seeds)} runs
 all the way there in {soft.settings.epochs:,}, though they end above nine tenths of the test set. With
 StableMax, another loss, added to it, they get there, but {waits[fast].min():.0f} epochs or more after
-the fit.""")
+the fit. And smaller MLPs whose weights were held at one length, so that they could not grow, hardly ever
+generalised in the steps given where this length was twice or half of the one that weight decay brings (not drawn).""")
 
 
 # %% tags=["hide-input"]
@@ -178,7 +179,8 @@ tables.prose(f"""
 **Then the weights mostly grow.** An MLP that has fitted its examples can still lower its loss by scaling its logits up,
 which changes no answer ({{term}}`naive loss minimisation`). Its gradient points there: in the output layer the
 cosine with the weights is {told(after, "{:.2f}")} or more after the fit. But it reaches {told(before, "{:.2f}")} with half of the examples
-still wrong ([Figure 5](../prieto2025/fig05_gradient_alignment.ipynb)). So direction alone does not start the wait.
+still wrong ([Figure 5](../prieto2025/fig05_gradient_alignment.ipynb)). So direction alone does not start the wait. Nor does it alone keep it up: with a loss in float32
+rounding ends the alignment, and the network does not generalise in the epochs that were run.
 
 **Without that part an MLP hardly waits, if the rate fits.** {{term}}`⊥Grad <orthogonal gradient>` removes the gradient along
 the weights. At a rate of {rates[0]:g} the wait is then {told(waits[ortho])} epochs. At {rates[1]:g} the MLP fits at epoch {told(steep.fitted(accuracy=0.95))}, and ends at
@@ -193,7 +195,7 @@ remedy the network ends at {told(single.last("test_accuracy"), "{:.0%}")} of the
 {told(charged.reaches(accuracy=0.95))}, and {int((charged.falls_back(accuracy=0.95) > 0.02).sum())} of {len(charged.seeds)} runs falls back to
 {100 * charged.last("test_accuracy").min():.0f} % of the test set ([Figure 11](../prieto2025/fig11_alternative_losses.ipynb)). The second figure has
 two more ways: a {{term}}`layer norm`, and a first matrix held at a length ([suppression](../tiwari2026/suppression.ipynb)). Another paper says that a norm
-acts [through the scale of the logits](https://arxiv.org/abs/2606.18465); [one test here](../remedies/elsewhere.ipynb) does not bear that out.
+acts [through the scale of the logits](https://arxiv.org/abs/2606.18465); of [two tests here](../remedies/elsewhere.ipynb) the one with free weights does not bear that out, and the one with weights held at twice their norms does.
 
 **It is not the whole story.** With {{term}}`StableMax` an MLP generalises while its weights grow
 {told(grown, "{:,.0f}")}-fold. A transformer with ⊥Grad and softmax is at {told(soft.last("test_accuracy"), "{:.0%}")} of the
@@ -228,8 +230,9 @@ plots.show(figure)
 #
 # ## What would change our mind
 #
-# * An MLP whose weights are rescaled to their first length after each step, with nothing else changed. If it waits as
-#   long as before, growth is not the cause. This is not registered yet.
+# * Prieto et al.'s MLP with its weights held at one length and its outputs multiplied by a fixed number, at several numbers. Smaller
+#   MLPs so held at twice or half the length of weight decay [hardly ever generalised](../remedies/elsewhere.ipynb) until their outputs were
+#   rescaled. If no number ends the wait in the larger one, growth is not the cause. This is not registered yet.
 # * StableMax alone on that transformer. If it waits no longer than with ⊥Grad, the direction matters less
 #   there: `grokbook run prieto2025/fig04transformer --scale paper --device cuda`.
 # * A first matrix held short at the paper's width. If a first matrix held at 30 generalises as soon as one held at 8, the length of the

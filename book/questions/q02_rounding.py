@@ -72,8 +72,8 @@ which half of the float32 losses were zero to the end, test accuracy rose by {sh
 points with float32 and by {far:.0f} points with float64 (medians of {len(single.seeds)}
 runs each).
 
-A loss of zero alone does not stop learning. What stops it is that the correct class then
-gets no gradient. With seven tenths of the sums, a softmax in float32 that
+A loss of zero alone does not stop learning. What stops it here is that the correct class then
+gets no gradient. With seven tenths of the sums, the only share tried so, a softmax in float32 that
 keeps this gradient went on to nearly the whole test set in {(kept.last(TEST) > 0.95).sum()}
 of {len(kept.seeds)} runs, while every loss was exactly zero. Even without this gradient
 learning need not stop: in float64 on a smaller task networks still learned after most of

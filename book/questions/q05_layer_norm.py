@@ -172,7 +172,7 @@ places but queries and keys fit about as early; these alone fit at {told(fit[blo
 1](../singh2026/tab01_norm_variants.ipynb)). Without one, a network that memorises reads lengths, and reads them less
 when it generalises. For networks *with* norms that test depends on how it is made, so the cause is not settled.
 
-**Kind and activation matter little.** The table has an {{term}}`RMSNorm`, which does not centre ([Figure 7](../singh2026/fig07_rmsnorm.ipynb)), and ReLU in place of
+**The kind of norm matters little, the activation somewhat:** with ReLU the norm before the MLP is later in every run. The table has an {{term}}`RMSNorm`, which does not centre ([Figure 7](../singh2026/fig07_rmsnorm.ipynb)), and ReLU in place of
 GELU. On a smaller task the norm before the MLP is first too, with one layer and with [three](../singh2026/fig08_three_layers.ipynb)
 (runs: {len(little[mlp].seeds)} and {len(little["three layers", "M"].seeds)}), and is thrown back there as well.
 

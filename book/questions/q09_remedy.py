@@ -110,7 +110,8 @@ had generalised when training ended, and at the next higher rate of the larger M
 On sparse parity (not drawn) ⊥Grad was earlier than decay
 and worked at more rates. In a finer tuning, on the page of all remedies, two others came
 before both there: the optimizer Muon, which never worked on the two additions of that
-page, and Grokfast with its authors' settings, which add L2 to the loss. On MNIST, as this
+page, and Grokfast with its authors' settings, which add L2 to the loss. There, on parity, decay did not get every run to generalise.
+Grokfast so was also as early as ⊥Grad on one of the additions, and on the other ⊥Grad was first. On MNIST, as this
 comparison was set up, nothing was delayed. Transformers and text were not compared at
 tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
 

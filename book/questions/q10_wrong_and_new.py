@@ -97,8 +97,8 @@ rate); {usual[ZERO]:.0f} of {usual[BASE]:.0f} remain in
 all before epoch {max(lasts[ZERO]) + 1:,}. Singh et al.'s table names the activation
 ReLU; rebuilt networks have their first logged losses with GELU, and not with ReLU. Prieto et
 al. say that ⊥Grad, their gradient without its part along the weights, needs no tuning; on
-two additions it keeps what it learned at half to three quarters of the learning rates that we
-tried (not drawn).
+two additions every run learned, and kept what it had learned, at middling learning rates only; at the smallest and
+the largest that we tried hardly any did (not drawn).
 
 New here, among other things: with a cross-entropy that cannot round, the lead of the largest logit over
 the next (logits are the outputs of a network) grows for a while at about the pace that β2, a setting of

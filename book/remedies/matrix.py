@@ -44,12 +44,11 @@ def share(name):
     )
 
 
-first, *_ = races.values()
-remedies = sorted(first.runs, key=share)
-ahead = [
+remedies = sorted(races["modulo 59"].runs, key=share)
+better = [
     name for race in races.values() for name in remedies if beats(race, name, PERP)
 ]
-assert not ahead and all(beats(race, PERP, "decay") for race in delayed)
+assert not better and all(beats(race, PERP, "decay") for race in delayed)
 # the second tuning
 second = {task: SHARED["SecondRace"](page, task) for task in ("a", "b", "e")}
 found = {
@@ -73,19 +72,15 @@ when = defaultdict(lambda: "was not run")  # of the rows that wait for their run
 for task, race in (second | others).items():
     when |= {f"{task}-{name}": words for name, words in race.moments().items()}
 sheet = claims.read(page.name, found, when=when)
-earlier = {  # in how many of five pairs Muon is ahead of ⊥Grad, and ⊥Grad of decay
-    "Muon": int((second["e"].lead("Muon", PERP)[1] > 0).sum()),
-    PERP: int((second["a"].lead(PERP, "decay")[1] > 0).sum()),
-}
+ahead = int((second["a"].lead(PERP, "decay")[1] > 0).sum())  # of five pairs
 again = {
     (task, name): SHARED["short"](race.onset[name])
     for task, race in second.items()
     for name in race.order
 }
-assert earlier["Muon"] == len(second["e"].onset["Muon"]) > earlier[PERP]
+assert (second["e"].lead("Muon", PERP)[1] > 0).all()
 assert again["a", "Muon"] == again["b", "Muon"] == "none"
 assert (second["e"].onset["Grokfast as published"] < second["e"].onset[PERP]).all()
-assert (second["b"].lead(PERP, "decay")[1] > 0).all()
 tuned = page.record("remedies/tune2-e")
 slow = [  # largest and last test accuracies of StableMax at the points of its tuning
     (run.largest("test_accuracy").max(), run.last("test_accuracy").max())
@@ -187,7 +182,7 @@ tables.prose(f"""
   {again["a", "Grokfast as published"]}, {again["a", PERP]} and {again["a", "decay"]}, and Muon does not.
   On addition modulo 97 ⊥Grad is first, at step {again["b", PERP]}; Grokfast so, weight decay and clipped row norms follow at
   {again["b", "Grokfast as published"]}, {again["b", "decay"]} and {again["b", "row norms clipped"]}.
-* **A finer grid brings weight decay nearer.** ⊥Grad is ahead of it in {earlier[PERP]} of {len(second["a"].onset[PERP])} pairs. On addition modulo 59 a decay
+* **A finer grid brings weight decay nearer.** ⊥Grad is ahead of it in {ahead} of {len(second["a"].onset[PERP])} pairs. On addition modulo 59 a decay
   of {point["a", "decay"][1]} at a rate of {point["a", "decay"][0]} was chosen; the first tuning had tried 1 and 10.
 * **What a cap decides.** On parity StableMax counts as never here: in the seed that tunes, its largest accuracy, {max(slow)[0]:.0%}, is the one
   at which its steps end. In the first tuning, at a rate of 0.01 that is not on this grid, it generalises in every
