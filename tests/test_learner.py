@@ -230,6 +230,23 @@ def test_everything_is_what_it_says():
         assert torch.equal(seen.grads[name], weight.grad)
 
 
+def test_the_curvature_of_a_loss_without_a_dtype_is_measured(monkeypatch):
+    """As one of a reader's own, of which only ``reduction`` is asked."""
+
+    def plain(logits, labels, *, reduction="mean"):
+        return F.cross_entropy(logits, labels, reduction=reduction)
+
+    plain.__module__ = losses.__name__  # others are not taken
+    values = []
+    for function in (plain, losses.softmax_cross_entropy):
+        monkeypatch.setattr(losses, "softmax_cross_entropy", function)
+        settings = {"dataset": Spec("modular", p=5, train_fraction=0.8)}
+        settings |= {"model": Spec("mlp", classes=5, vocabulary=5, widths=(3,))}
+        one = Learner([(arm(**settings, loss=Spec("softmax_cross_entropy")), 0)])
+        values.append(float(one.observe(["sharpness"])["sharpness"]))
+    assert values[0] == pytest.approx(values[1])
+
+
 def test_curvature_is_that_of_the_exact_hessian():
     """By the objective in float64 with penalty and BatchNorm, against torch.func."""
     settings = {"dataset": Spec("modular", p=5, train_fraction=0.8)}

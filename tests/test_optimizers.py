@@ -336,6 +336,20 @@ def test_a_step_returns_the_loss_and_leaves_a_parameter_without_gradient():
         assert idle.tolist() == [1.0] * 3 and idle.grad is None
 
 
+def test_a_closure_is_called_before_the_step_and_makes_gradients():
+    w = nn.Parameter(torch.tensor(2.0))
+    optimizer = StackedSGD([w], lr=0.1, stacked=False)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = w**2
+        loss.backward()
+        return loss.item()
+
+    assert optimizer.step(closure) == 4
+    assert w.item() == pytest.approx(1.6)
+
+
 def test_grokfast_against_hand_written_steps():
     slower = {"alpha": 0.75}  # the default is 0.98
     cases = (SGD, {}, {}, 0.98), (StackedSGD, {"stacked": True}, slower, 0.75)

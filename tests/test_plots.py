@@ -433,6 +433,7 @@ def test_thin_curves_keep_their_colour_beside_a_picture_of_many():
     png, size = picture.png_and_size(figure)
     image = Image.open(io.BytesIO(png))
     assert image.size == tuple(2 * side for side in size)
+    assert picture.png_and_size(figure, sharp=1.25)[1] == size
     seen = np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0) / 255
     for color in plots.COLOURS:
         assert np.abs(seen - to_rgb(color)).max(axis=1).min() < 0.1

@@ -12,7 +12,7 @@ from claimbook.claims import verdict
 
 BOOK = project.home() / "book"
 FILLED_IN = {"id", "ours", "interval", "held", "n", "scale", "shorter"}  # by a page
-FILLED_IN |= {"tried", "why", "runs", "values"}
+FILLED_IN |= {"tried", "why", "runs", "values", "smallest", "largest"}
 
 
 def schema(kind):

@@ -546,6 +546,16 @@ def test_yaml_is_asked_for_where_a_file_is_read(monkeypatch, tmp_path):
         project.read_yaml(tmp_path / "any.yaml")
 
 
+@pytest.mark.parametrize("text", ["[]", "0", "false", "''"])
+def test_an_empty_content_of_another_type_is_refused(tmp_path, text):
+    path = tmp_path / "any.yaml"
+    path.write_text(text)
+    with pytest.raises(BookError, match="any.yaml"):
+        project.read_yaml(path)
+    path.write_text("# nothing\n")
+    assert project.read_yaml(path) == {} and project.read_yaml(path, list) == []
+
+
 def test_tasks_need_torch_alone_but_for_what_they_read(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("grokbook.datasets")]:
         monkeypatch.delitem(sys.modules, name)

@@ -100,7 +100,7 @@ behind = found["together"][1]
 usual, most = words(claims.median(behind)), words(behind.max())
 sheet.box(f"""\
 ⊥Grad takes the part along the weights out of each gradient. That part mostly makes a network surer of its answers. The paper
-says that optimizers with it, ⊥AdamW and ⊥SGD, generalise without overfitting first. Our MLP does so with ⊥AdamW, and with
+says that optimizers with it, ⊥AdamW and ⊥SGD, generalise without overfitting first. Our MLP generalises in this way with ⊥AdamW, and with
 ⊥SGD and StableMax: in the median run test accuracy is within 5 points of training accuracy {usual} epochs after the fit, in the
 slowest after {most}. We allow 60, so the sentence holds for the MLP, which the badge judges.
 

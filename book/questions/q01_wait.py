@@ -232,7 +232,7 @@ plots.show(figure)
 #
 # * Prieto et al.'s MLP with its weights held at one length and its outputs multiplied by a fixed number, at several numbers. Smaller
 #   MLPs so held at twice or half the length of weight decay [hardly ever generalised](../remedies/elsewhere.ipynb) until their outputs were
-#   rescaled. If no number ends the wait in the larger one, growth is not the cause. This is not registered yet.
+#   rescaled. If the larger one waits as long with every number, growth is not the cause. This is not registered yet.
 # * StableMax alone on that transformer. If it waits no longer than with ⊥Grad, the direction matters less
 #   there: `grokbook run prieto2025/fig04transformer --scale paper --device cuda`.
 # * A first matrix held short at the paper's width. If a first matrix held at 30 generalises as soon as one held at 8, the length of the

@@ -226,7 +226,8 @@ def registries() -> dict[str, Registry]:
     """Return {folder of a paper: its experiments}, in the order of the book.
 
     Runs each book/<paper>/experiments.py. Raises BookError if there is none, as in a
-    download, and for one that fails, with the line at which it does.
+    download, and for one that fails, with the line if it is one of the
+    file.
     """
     by_folder = {}
     for folder in project.page_folders():
@@ -307,7 +308,8 @@ def record(
     or if none has them all, the first with any record: a record may lack arms while it
     is being trained. ``folder`` is that of the records, by default the book's. ``find``
     returns the experiment of a name and a scale: `get`, or `recorded`. Raises NoRecord
-    if nothing is recorded, RecordError if a member is damaged.
+    if nothing is recorded, RecordError if a member is damaged, and UnknownName for a
+    name or a scale that ``find`` does not know.
     """
     chosen = best(name, arms, folder, find) if scale == "best" else find(name, scale)
     return records.load(chosen, folder)

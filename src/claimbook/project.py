@@ -175,10 +175,12 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
 
     try:
         text = read_text(path) if path.is_file() else ""
-        content = parse_yaml(text) or kind()
+        content = parse_yaml(text)
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise BookError(f"{path} is not YAML: {reason}") from error
+    if content is None:
+        return kind()
     check_type(str(path), content, kind)
     return content
 

@@ -195,8 +195,9 @@ class _StableMax(torch.autograd.Function):
 
 def stablemax_transform(x: Tensor) -> Tensor:
     """Return s(x) for x of any shape: x + 1 for x >= 0, and 1 / (1 - x) below."""
-    if is_forward_mode():
-        is_above = x > 0  # both halves would have a slope at 0 if they were clamped
+    if is_forward_mode():  # where torch makes the derivative of `_StableMax` 0
+        # clamped instead, both factors would have a slope of 1 at x = 0, together 2
+        is_above = x > 0
         return (torch.where(is_above, x, 0) + 1) / (1 - torch.where(is_above, 0, x))
     return _StableMax.apply(x)
 

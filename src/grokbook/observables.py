@@ -93,7 +93,7 @@ def collapse(s: Snapshot) -> Values:
     makes=("weight_norm", "norm"),
 )
 def norms(s: Snapshot) -> Values:
-    """L2 norm of all parameters together, and of every single one."""
+    """L2 norm of all parameters together, and of each, as "norm.<its name>"."""
     values = {"weight_norm": metrics.total_norm(s.params.values())}
     for name, weight in s.params.items():
         values[f"norm.{name}"] = metrics.total_norm([weight])
@@ -228,7 +228,8 @@ def scale_free(s: Snapshot) -> Values:
 def spectrum(s: Snapshot) -> Values:
     """Effective rank and power-law exponent of the features' Gram eigenvalues.
 
-    ``power_law_test_float32`` has the exponent as published, of float32 eigenvalues.
+    ``power_law_test_float32`` has the exponent as published, of the square roots of the
+    eigenvalues of Z Z^T in float32 (see `gram_eigenvalues`).
     """
     values = {}
     for split, outputs in _splits(s):

@@ -54,8 +54,9 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
     * for a test of several arms alike, a dict of all of this by the arms' names. The
       table gets a line for each name, which fills in ``{each}`` of the statement.
 
-    ``fields`` fill in the other braces of the statements. Raises PageError for a row
-    without a value, and for a value without a row.
+    ``fields`` fill in the other braces of the statements. A row with ``run: false`` in
+    claims.yaml has no value. Raises PageError for another row without one, and for a
+    value without a row.
     """
     sheet, rows = Sheet(page), verdict.rows(page)
     if unmatched := row_values.keys() ^ {row.id for row in rows if row.is_run}:
@@ -67,7 +68,7 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
         has_names = isinstance(value, Mapping) and not row.order
         basis_by_name = value if has_names else {"": value}  # by the names of the arms
         for name, basis in basis_by_name.items():
-            # the values come later
+            # "{}" and these two stay: `Claim.sentence` fills them in
             known = fields | {"smallest": "{smallest}", "largest": "{largest}"}
             known["each"] = name
             texts: Any = {
@@ -111,7 +112,7 @@ class Sheet(list[Claim]):
         self.page = page
         self.runs: dict[Run, None] = {}  # of all rows, in order, each once
         self.own: list[Run] = []  # of the main row
-        self.values: dict[str, tuple[Claim, BySeed]] = {}  # by id, without orders
+        self.values: dict[str, tuple[Claim, BySeed]] = {}  # no order, nothing exact
 
     def add(self, row: Claim, basis: Any) -> None:
         """Append one row with its result.
@@ -207,14 +208,18 @@ class Sheet(list[Claim]):
         return Html(f"<div class='verdict-box'>{html}</div>", text)
 
     def _size_marks(self, main: Claim | None) -> list[str]:
-        """Return what the box says of the size of the main row's networks."""
+        """Return what the box says of the size of the main row's networks.
+
+        Nothing is said of a main row without runs, as an exact one. Networks with a
+        reader's own settings (``change.in_use``) are never said to be whole.
+        """
         # the labels of runs by their size, which is "" for that of the paper
         labels_by_size: dict[str, list[str]] = {}
         for run in self.own:
             labels = labels_by_size.setdefault(self._size(run), [])
             labels.append(run.label or run.arm)
         is_whole = labels_by_size.keys() == {""} and not change.in_use
-        if main and not main.exact and is_whole:
+        if main and is_whole:
             chapters = {run.record.name.partition("/")[0] for run in self.own}
             return [WHOLE if chapters & project.part("papers").keys() else OURS]
         marks = []
@@ -360,7 +365,9 @@ def _verdict_counts(rows: list[Claim]) -> str:
 
 
 def _judgement(row: Claim) -> str:
-    """Return the text after a badge: number of runs, paper's words, what decides it."""
+    """Return the text after a badge: in how many runs it is true, the paper's words,
+    what decides it.
+    """
     text = f"“{row.says.rstrip('.')}”"
     if run_count := _run_count(row):
         text = f"{run_count}: {text}"

@@ -371,9 +371,10 @@ class Feed:
     def rows(self, split: str, indices: Tensor, random: bool = False) -> Batch:
         """Return inputs and labels of a split at some indices (rows,), on the device.
 
-        ``split`` is "train" or "test". In a stack all members get the same indices.
-        With ``random`` an augmentation is random, otherwise it is the one for
-        evaluation, such as a crop of the centre. Floating inputs get the arm's dtype.
+        ``split`` is "train" or "test". In a stack each member's rows are of its
+        own data, at the same indices. With ``random`` an augmentation is random,
+        otherwise it is the one for evaluation, such as a crop of the centre. Floating
+        inputs get the arm's dtype.
         """
         inputs, labels = [], []
         for data in self.data:

@@ -37,8 +37,8 @@ def library(device: str = "cpu") -> str:
     """Return the name of the library that multiplies float32 matrices on a device.
 
     The name is "cuBLAS", "onednn", or "torch" for PyTorch's own choice. On AMD's CPUs
-    it is oneDNN, whose kernels use AVX-512 if there is one; without it three networks
-    took the same time by both, to 4 % (benchmarks/README.md).
+    it is oneDNN, whose kernels use AVX-512 if the CPU has it; on CPUs without AVX-512
+    both libraries took the same time for three networks, to 4 % (benchmarks/README.md).
     """
     if device == "cuda":
         return "cuBLAS"

@@ -7,6 +7,7 @@ it. Dropout masks are drawn in ``run_step``.
 """
 
 import copy
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -345,13 +346,14 @@ class Learner:
         """Return (weights, function of weights): one member's objective in float64.
 
         ``member`` is its index in the stack. The function returns () and can be
-        differentiated twice, as it takes no shortcuts. It reads all training rows, with
-        batch statistics and without dropout.
+        differentiated twice, as networks take no shortcuts (`protocol.now`). It reads
+        all training rows, with batch statistics and without dropout.
         """
         params, objective, forward = self._of_member(member, wide=True)
         loss = objective.loss
-        wide_loss = loss._replace(options=loss.options | {"dtype": torch.float64})
-        objective = objective._replace(loss=wide_loss)
+        if "dtype" in inspect.signature(loss.function).parameters:
+            loss = loss._replace(options=loss.options | {"dtype": torch.float64})
+        objective = objective._replace(loss=loss)
 
         def function(weights: Params) -> Tensor:
             with protocol.switched(shortcuts=False):
@@ -455,9 +457,9 @@ def objective_value(
 ) -> Tensor:
     """Return the objective of one member, (): its loss plus its penalties.
 
-    ``scale`` multiplies the gradients, after the loss has rounded them. Raises
-    BookError for a penalty that is not one number: added to the loss, it would count
-    the loss once per entry.
+    ``scale`` multiplies the gradients, not the value, after the loss has rounded them.
+    Raises BookError for a penalty that is not one number: added to the loss, it would
+    count the loss once per entry.
     """
     loss = objective.loss
     logits = scaled(forward.logits, scale)

@@ -91,8 +91,8 @@ class _Training:
         self.arm, _ = members[0]  # all are of one kind
         self.checkpoint = checkpoint
         self.logged = {*self.arm.logged_epochs()}
-        self.rare = self.arm.rare_epochs()
-        self.identity = identity(members, device)  # the code may be edited later
+        self.rare = self.arm.rare_epochs()  # where ``rarely`` is measured
+        self.identity = identity(members, device)  # now: code may be edited later
         self.began = self.last_saved = time.monotonic()
         self.learner = Learner(members, device, stacked=stacked)
         self.rows: list[list[dict[str, float]]] = [[] for _ in members]

@@ -153,9 +153,10 @@ def record(name: str, *, scale="best", arms: Iterable[str] = (), **options) -> R
 
 
 def read() -> list[dict[str, Any]]:
-    """Return the `record_identity` of each record that `Page.record` has returned.
+    """Return the `record_identity` of each record with members that a page has read.
 
-    Each record is there once, in the order of the first time.
+    A record is there again for each other scale, or other arms, that were asked for.
+    The order is that of the first time.
     """
     return list(_READ)
 

@@ -109,7 +109,8 @@ class Run:
     ) -> Series:
         """Return by seed the first logged epoch at which a column is at a level.
 
-        The level is given as `events.crossing` takes it.
+        The level is one keyword, such as ``at_least=0.5``, see `events.crossing`. The
+        epoch is infinity for a seed that never gets there.
         """
         return events.crossing(self.series(column, since=since, until=until), **level)
 

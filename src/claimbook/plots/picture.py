@@ -184,7 +184,7 @@ def png_and_size(
 ) -> tuple[bytes, tuple[int, int]]:
     """Return a PNG of a figure, and its (width, height) in CSS pixels.
 
-    The PNG has ``sharp`` pixels per CSS pixel; the size is right for the default alone.
+    The PNG has ``sharp`` pixels per CSS pixel.
     """
     original, compressed = io.BytesIO(), io.BytesIO()
     figure.savefig(original, format="png", dpi=sharp * figure.dpi)
@@ -192,7 +192,10 @@ def png_and_size(
     image = Image.open(original).convert("RGB")
     palette_image = image.quantize(256, kmeans=1, dither=Image.Dither.NONE)
     palette_image.save(compressed, "PNG", optimize=True)
-    return compressed.getvalue(), (image.width // _SHARP, image.height // _SHARP)
+    return compressed.getvalue(), (
+        round(image.width / sharp),
+        round(image.height / sharp),
+    )
 
 
 def shown_content(figure: Figure) -> dict[str, Any]:

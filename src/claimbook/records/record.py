@@ -112,7 +112,7 @@ class Record:
         is_rare = has_value.index.isin(self.experiment.arm(arm).rare_epochs())
         if has_value[~is_rare].any():
             return pd.Series(True, index=has_value.index)
-        return has_value | is_rare
+        return pd.Series(is_rare, index=has_value.index)
 
     def weights(self, arm: str, seed: int, epoch: int) -> dict[str, Any]:
         """Return the weights of one member at an epoch: tensors by parameter name.
@@ -224,6 +224,7 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
         last_epoch, measured = _measured_in(path)
         # a member that stopped early has nothing after its last epoch
         epochs = (epoch for epoch in arm.logged_epochs() if epoch <= last_epoch)
+        # sets of epochs, observables and, for some seeds, kept weights
         if _measured(arm.as_plain(), seed, epochs) <= measured:
             complete.add((arm.name, seed))
     members = experiment.members()

@@ -90,9 +90,10 @@ def _label_function(
     """Return the function (a, b, p) -> labels of an operation of ``modular``."""
     if callable(operation):
         return operation
-    # what is no text is refused as an unknown word is
+    # words are keys of OPERATIONS; other texts, and "a" and "b", are formulas; `choose`
+    # refuses what is neither, such as 3
     is_word = not isinstance(operation, str) or operation.isidentifier()
-    if is_word and operation not in ("a", "b"):  # which are formulas
+    if is_word and operation not in ("a", "b"):
         return choose("operation", operation, OPERATIONS)
     return partial(operations.labels_of, operation)
 

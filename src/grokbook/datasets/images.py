@@ -82,7 +82,8 @@ def _cifar(
     """Return the task of some files, the last of which holds the test images.
 
     ``label_key`` is the entry of a file with its labels. The other arguments are the
-    options that ``cifar10`` explains; None takes all images.
+    options that ``cifar10`` explains; None takes all images. Training images are drawn
+    at random, test images are the first ones.
     """
     contents = [
         ArrayUnpickler(BytesIO(fetch(file)), encoding="bytes").load() for file in files

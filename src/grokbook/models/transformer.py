@@ -278,7 +278,7 @@ class Transformer(nn.Module):
 
     The logits are (batch, n, classes) with ``read=n``, and those of all positions with
     ``read="all"``. ``options`` are the fields of ``Layout``. Raises ValueError for an
-    unknown name among their values.
+    unknown name of a start, an activation or a norm that is used.
 
     Taps of block k are ``attention.k``, the attention weights (batch, heads, queries,
     positions); ``attention_out.k`` and ``mlp_out.k``, outputs before dropout;
@@ -505,9 +505,10 @@ def without_norms(model: Transformer) -> Transformer:
     """Return a copy of a network that skips the norms before attention and MLP.
 
     The copy keeps their weights, so ``torch.func.functional_call`` takes the parameters
-    of the original. Norms after attention or MLP and the final norm stay. SR-train in
-    the official code of Singh et al. (2026) calls such a copy with F.normalize at the
-    taps ``mlp_in.k``.
+    of the original. Norms of queries and keys, those after attention or MLP and
+    the final norm stay. The official code of Singh et al. (2026) calls such a copy with
+    F.normalize at the taps ``mlp_in.k``, so that each MLP sees inputs of length 1
+    (SR-train).
     """
     plain = copy.deepcopy(model)
     for block in plain.blocks:

@@ -358,15 +358,19 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
     ``rescale=True, scope="tensor"`` is the official code of Prieto et al. (2025): every
     tensor is projected against itself and gets back the norm of its raw gradient.
     ``rescale=False, scope="global"`` is eq. 11-12 of the paper: one projection of the
-    whole parameter vector. A tensor of zeros, or of one number, is not projected; nor
-    is, in any dtype, one that is shorter than about 1e-15, as the square of its norm is
-    below the guard of the official code. A gradient parallel to the weights becomes
-    rounding noise, which the rescaling amplifies.
+    whole parameter vector. With "tensor" a tensor of one number is not projected. Nor
+    is, with either, a vector of weights that is zero or, in any dtype, shorter than
+    about 1e-15, as the square of its norm is below the guard of the official code. A
+    gradient parallel to the weights becomes rounding noise, which the rescaling
+    amplifies.
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
     def project(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
-        """Replace each gradient by its projection."""
+        """Replace each gradient by its part orthogonal to its weights.
+
+        If ``joint``, all gradients together are one vector, and all weights another.
+        """
         weights = _by_member(optimizer, parameters)  # (members, entries), as grads are
         grads = _by_member(optimizer, gradients(parameters))
         products = _inner_products(weights, grads, joint)  # (members, 1), as squares
@@ -375,7 +379,7 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
         for product, square, weight in zip(products, squares, weights, strict=True):
             coefficient = product / (square + TINY)
             if weight.shape[1] == 1 and not joint:  # one number has no other direction
-                coefficient = coefficient * 0.0
+                coefficient = torch.zeros_like(coefficient)
             coefficients.append(coefficient)
         projected = list(torch._foreach_addcmul(grads, weights, coefficients, value=-1))
         if rescale:

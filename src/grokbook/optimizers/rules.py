@@ -146,15 +146,14 @@ class Stack(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update all parameters with a gradient; return the closure's loss, or None.
-
-        Unlike in torch, the closure is called after the step.
-        """
+        """Update all parameters with a gradient; return the closure's loss, or None."""
+        with torch.enable_grad():
+            loss = closure() if closure else None
         for group in self.param_groups:
             parameters = [p for p in group["params"] if p.grad is not None]
             if parameters:
                 self._update(group, parameters)
-        return closure() if closure else None
+        return loss
 
     @torch.no_grad()
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
