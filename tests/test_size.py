@@ -50,7 +50,7 @@ def test_no_part_grows_unseen(patterns, limit):
 
 def test_a_page_does_not_grow_in_the_mean():
     pages = [path.with_suffix(".py") for path in ROOT.glob("book/*/*.ipynb")]
-    assert sum(map(tokens, pages)) / len(pages) < 1_700
+    assert sum(map(tokens, pages)) / len(pages) < 1_705
 
 
 def test_packing_does_not_make_it_smaller(tmp_path):

@@ -105,10 +105,10 @@ sheet = claims.read("liu2026/tab04", found)
 sheet.box(
     "The paper says that its Table 4 has the main settings of its language model. A run needs "
     f"{len(SETTINGS)} settings by our list, and the paper states {sum(stated)} of them. So the "
-    "sentence is true in part, as we ask for every setting. The paper follows public code of "
+    "sentence is true in part, as we ask for every setting.\n\nThe paper follows public code of "
     f"other authors, which fixes {sum(in_code)} of the {len(missing)} missing settings. What "
-    "remains is the peak learning rate. Those authors tried several, and their mean logit is "
-    f"nearest to the paper's at a rate of {nearest:g}: this rate is our guess, from one number. "
+    "remains is the peak learning rate. Those authors tried several. With one of them, "
+    f"{nearest:g}, their mean logit is nearest to the paper's: this is our guess, from one number. "
     "Nothing is trained on this page."
 )
 

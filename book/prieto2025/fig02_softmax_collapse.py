@@ -152,7 +152,7 @@ collapsed or not.""")
 #|   network thin and their median thick. The dashed line is median training accuracy
 #|   in float32. A dotted line is the epoch at which half of the samples of one network
 #|   have collapsed; in (a) it is 40 % of them, as the authors drew it, and there
-#|   float64 comes before float32. A number at a
+#|   float64 comes before float32, with which not all networks get so far. A number at a
 #|   right end says by how many points test accuracy rises at most after that epoch, in
 #|   the median. Diamonds on the curves are the authors' test accuracy. Diamonds on the
 #|   upper edge are where they drew their dotted lines.

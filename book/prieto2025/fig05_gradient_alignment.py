@@ -105,11 +105,12 @@ sheet.box(f"""\
 A step along the weights makes a network surer of its answers and teaches it nothing. The paper calls this naive loss
 minimisation (NLM) and says that updates are aligned with it beyond the point of overfitting. We measure the cosine
 between weights and negative gradient, where 1 is the same direction. In the output layer of an MLP without biases it is
-{lows[plain]} or more once the training set is right (the fit), up to {peaks[plain]}, so the sentence holds.
+{lows[plain]} or more once the training set is right (the fit), up to {peaks[plain]}. We ask for 0.8, so the sentence holds.
 
 But it is
 {before[plain]} already while half of the training set is wrong: this direction does not begin with the fit. For all
-weights as one vector it is lower, {wholes[plain]} in the MLP and {wholes[block]} in a transformer.""")
+weights as one vector it is lower, {wholes[plain]} in the MLP and {wholes[block]} in a transformer. The loss is in float64: with
+a float32 loss, where samples round to zero, the MLP loses the alignment near the end (not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-05

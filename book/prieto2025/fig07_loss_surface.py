@@ -123,9 +123,10 @@ directly to low training and test loss. In our MLP it does, with StableMax in pl
 training loss halves, the test loss falls too, in all from {words(claims.median(ortho.at(TEST, 0)), "{:.1f}")} to
 {low[ortho]}. So the sentence holds.
 
-With plain SGD (and softmax, a tenth of the rate, no momentum, twenty times the epochs) the test loss climbs to
-{low[sgd]} while the training loss falls. With weight decay it climbs to {peaks[decay]} and then begins to fall. But ⊥SGD alone is not enough: with softmax its
-test loss rises on the way (not drawn).""")
+Plain SGD has softmax, a tenth of the rate, no momentum and twenty times the epochs. Its test loss climbs to
+{low[sgd]} while its training loss falls. With weight decay it climbs to {peaks[decay]} and then begins to fall.
+
+But ⊥SGD alone is not enough: with softmax its test loss rises on the way (not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-07

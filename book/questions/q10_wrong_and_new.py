@@ -85,18 +85,19 @@ lasts = {
 usual = {way: claims.median(spikes[512, way]) for way in (BASE, ZERO, BROKEN, EXACT)}
 assert np.isinf(radial.onset()).all() and (spikes[512, ZERO] > 0).all()
 sheet = claims.read(page.name, {})
-sheet.box(f"""Much of what the papers show came out here too, least of what
-Tiwari et al. show; some of the papers' numbers, explanations and cures failed.
+sheet.box(f"""Much of what the papers show came out here too, least of it from
+Tiwari et al. Some of the papers' numbers, explanations and cures failed.
 
 With Tiwari et al.'s penalty on activations an MLP should, they say,
-generalise at epoch {PRINTED:,}; as we read the paper (learning rate 0.001) none of
-{len(radial.seeds)} networks had by {radial.settings.epochs:,}. Liu et al.'s projection,
+generalise at epoch {PRINTED:,}. As we read the paper (learning rate 0.001), none of
+{len(radial.seeds)} networks had by {radial.settings.epochs:,} (a). Liu et al.'s projection,
 which makes the gradients of all classes add up to zero again, should end the loss spikes of a wide MLP (same
-rate); {usual[ZERO]:.0f} of {usual[BASE]:.0f} remain in
-{runs[512, ZERO].settings.epochs:,} epochs (medians of {len(spikes[512, ZERO])} runs),
-all before epoch {max(lasts[ZERO]) + 1:,}. Singh et al.'s table names the activation
-ReLU; rebuilt networks have their first logged losses with GELU, and not with ReLU. Prieto et
-al. say that ⊥Grad, their gradient without its part along the weights, needs no tuning; on
+rate). In {runs[512, ZERO].settings.epochs:,} epochs there are {usual[ZERO]:.0f} with it, all before epoch
+{max(lasts[ZERO]) + 1:,}, and {usual[BASE]:.0f} without it (b; medians of {len(spikes[512, ZERO])} runs).
+
+Singh et al.'s table names the activation ReLU. But networks rebuilt with GELU from
+their random numbers have the losses that they logged before training, and those with ReLU do not (c). Prieto et
+al. say that ⊥Grad, their gradient without its part along the weights, needs no tuning. On
 two additions every run learned, and kept what it had learned, at middling learning rates only; at the smallest and
 the largest that we tried hardly any did (not drawn).
 

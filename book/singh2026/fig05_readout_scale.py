@@ -90,7 +90,7 @@ def middle(run):
 sheet.box(
     "The readout scale α multiplies the outputs of a network. Earlier work divides the "
     "learning rate by α², and then networks with a large α generalise late. The paper "
-    "says that with a fixed learning rate a larger α generalises faster instead. For "
+    "says that with a fixed learning rate a larger α generalises faster instead.\n\nFor "
     "the smallest and the largest of five scales that is true in every run: with α = "
     f"0.5 the test loss first fell to 0.01 at epoch {middle(SMALL)}, with α = 1.5 at "
     f"{middle(LARGE)} (medians). Between them it is a trend and no rule: by the test loss "
@@ -110,7 +110,8 @@ sheet.box(
 #|   the end of training stands for runs that had not come to 0.01. For α = 1.5 most
 #|   orange runs had not, so the orange line ends before it. The small curve is the
 #|   test loss of one run over the epochs, and its dot marks the epoch that counts.
-#|   Diamonds are the authors' mean curves. (b) The same epochs times ηλ, learning rate
+#|   Diamonds are the authors' mean curves; where none stands, theirs had not come to
+#|   0.01. (b) The same epochs times ηλ, learning rate
 #|   times weight decay, which is the share of every weight that decay takes in one
 #|   epoch. By this clock the two rules differ far less.
 #| alt: >

@@ -178,7 +178,8 @@ sheet.box(
 #|   an input seven times as long. Where the variant has a norm, the path reads the
 #|   same as before, elsewhere a vector seven times as long (× 7). (b) Only the
 #|   embeddings of the tokens are made seven times as long. A bar is how many times as
-#|   long the vector is that the MLP then reads, as a mean over 128 sums; it is less than 7
+#|   long the vector is that the MLP then reads, as a mean over 384 cases, the three
+#|   tokens of 128 sums; it is less than 7
 #|   where attention, a part of it, has a norm on the values.
 #| alt: >
 #|   Left a grid of seven variants: M has a norm at the MLP, A* at queries, keys and values,

@@ -146,7 +146,7 @@ sheet.box(
     "authors published the losses of their networks before the first update. Such a "
     "loss follows from the random numbers of the start alone, without any training, so "
     "we rebuilt the networks of five variants from those numbers, with either "
-    f"activation. With ReLU {logs_agree['relu']} logged losses come out the same to "
+    f"activation.\n\nWith ReLU {logs_agree['relu']} logged losses come out the same to "
     f"six digits, with GELU {logs_agree['gelu']}. So the table's word ReLU is wrong "
     "for the published curves of these variants, which were made with GELU. The later "
     "code of the authors has ReLU."

@@ -68,7 +68,7 @@ are no earlier either.""")
 #| caption: >
 #|   With a large weight decay the penalty brings grokking no sooner. Each row is one width of the
 #|   network, learning rate and weight decay. Each dot is one run, without the penalty (black) or
-#|   with it (green); runs with the same epoch lie on one another. Each kind has three runs, but
+#|   with it at the paper's strength, 0.05 (green); runs with the same epoch lie on one another. Each kind has three runs, but
 #|   for two with the penalty at rate 0.003 and decay 1. The number beside the dots is
 #|   their median. Addition modulo 97, 60 % of the pairs.
 #| alt: >

@@ -128,6 +128,8 @@ whether the penalty is faster than these stays open.""")
 #|   of a half first, near 1,500 epochs, then MAN with the penalty's strength, near 5,800; all others
 #|   are triangles at 8,000.
 #| fold: "Code: draw the figure"
+BLANK = {"fc": "white", "ec": "none", "pad": 0.5}  # clear of the grid line
+SMALL = {"va": "center", "fontsize": 9, "bbox": BLANK}
 figure, (panel,) = plots.panels(1, height=3.9)
 for y, (arm, run) in enumerate(runs.items()):
     when, values = PRINTED[method[arm]][0], onset[arm]
@@ -138,14 +140,14 @@ for y, (arm, run) in enumerate(runs.items()):
     panel.plot(stops, [y] * len(stops), ">", ms=8, color=run.color, mfc="white")
     if len(there):
         x, words = 0.94 * there.min(), f"{claims.median(there):,.0f}"
-        panel.text(x, y, words, color=run.color, ha="right", va="center", fontsize=9)
+        panel.text(x, y, words, color=run.color, ha="right", **SMALL)
     if when < float("inf"):
         plots.paper(panel, when, y, label="")
-        panel.text(1.07 * when, y, f"{when:,}", va="center", fontsize=9)
+        panel.text(1.07 * when, y, f"{when:,}", **SMALL)
 names = [
     arm.replace("MAN ", "MAN, strength ").replace("out ", "out, rate ") for arm in arms
 ]
-panel.text(2.2e4, 0, "paper: never", ha="center", va="center", fontsize=9)
+panel.text(2.2e4, 0, "paper: never", ha="center", **SMALL)
 panel.set(xscale="log", xlim=(900, 4e4), xlabel="epoch of generalisation")
 panel.set_xticks([1000, 2000, 4000, 8000, 16_000])
 panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

@@ -71,8 +71,10 @@ sheet = claims.read(page.name, found, width=sizes[0], narrow=sizes[1])
 apart = " and ".join(f"{100 * one:.1f} %" for one in sorted(typical[100]))
 sheet.box(f"""The Hessian trace, the total curvature of the loss, can be estimated by multiplying the Hessian with vectors of
 random signs, called probes (Hutchinson's method). The paper says that {COUNTS[1]} probes are enough: they miss the mean of {MANY} by
-{PRINTED[100][2]} %. Here, at the paper's width, the mean of {COUNTS[1]} probes misses that of {MANY} by {apart} on average in
-the {len(trace)} networks that we measured; the badge prints the smaller. We allow 5 %, so the sentence holds as we
+{PRINTED[100][2]} %.
+
+Here, at the paper's width, the mean of {COUNTS[1]} probes misses that of {MANY} by {apart} on average in
+the {len(trace)} networks that we measured; the line below has the smaller. We allow 5 %, so the sentence holds as we
 test it. Our networks were trained with the penalty, which is part of the loss here, and had not generalised; the paper's had.""")
 
 # %% tags=["hide-input"]
