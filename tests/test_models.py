@@ -241,6 +241,19 @@ def test_published_sizes():
             assert size(model) == weights
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"initialisation": "torch"},  # without biases
+        {"initialisation": "lecun", "tied": True},
+        {"initialisation": "lecun", "learned_positions": False},
+    ],
+)
+def test_a_start_refuses_a_network_that_lacks_what_it_draws(options):
+    with pytest.raises(ValueError, match=options["initialisation"]):
+        models.Transformer(7, vocabulary=7, width=8, heads=2, **options)
+
+
 def test_what_gpt2_fixes_is_no_option_of_it():
     for fixed in ("hidden", "dropout_at", "initialisation"):
         with pytest.raises(TypeError, match=fixed):

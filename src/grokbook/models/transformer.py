@@ -362,9 +362,11 @@ def _start_normal(model: Transformer) -> None:
 def _start_torch(model: Transformer) -> None:
     """Draw weights as nn.TransformerEncoderLayer and nn.Embedding do by default.
 
-    Those of linear layers and embeddings are drawn so already. Raises AttributeError
+    Those of linear layers and embeddings are drawn so already. Raises ValueError
     without biases, which that layer has.
     """
+    if not model.layout.bias:
+        raise ValueError("initialisation 'torch' is that of a network with bias=True")
     for block in model.blocks:
         block.attention.draw_projections()
         for layer in (*block.attention.projections(), block.attention.output):
@@ -376,9 +378,11 @@ def _start_lecun(model: Transformer) -> None:
 
     Embedding and unembedding are N(0, 1/width), positions N(0, 0.02^2), and query, key
     and value as PyTorch draws them. Other matrices are N(0, 1/columns), truncated at
-    two standard deviations, with biases 0. The network has learned positions and an
-    unembedding of its own.
+    two standard deviations, with biases 0. Raises ValueError for a network without
+    learned positions or without an unembedding of its own.
     """
+    if model.position is None or model.unembedding is None:
+        raise ValueError("initialisation 'lecun' takes learned positions, tied=False")
     width = model.layout.width
     model.embedding.normal_(std=1 / math.sqrt(width))
     model.position.normal_(std=0.02)
