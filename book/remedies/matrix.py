@@ -117,7 +117,7 @@ ten apart, no other of twelve remedies was ahead of ⊥Grad in every run.""")
 # %% tags=["hide-input"]
 #| name: fig-remedies-matrix
 #| caption: >
-#|   ⊥Grad and weight decay are early on all three tasks of the small MLPs, and Muon on one. A cell is the median
+#|   Grokfast as published, ⊥Grad and weight decay are early on all three tasks, and Muon on one. A cell is the median
 #|   step at which a network generalises, of five runs at the learning rate and strength that the remedy's own
 #|   tuning chose. "(4 of 5)": so many runs generalised, the others not by the end. "none": no run did, or none in
 #|   the tuning. The darker a cell, the sooner, as a share of the longest run on that task (4,000, 3,000 and 4,000
@@ -141,14 +141,16 @@ def table_of(columns, remedies, control=""):
                 look = {"fc": "white", "ec": plots.GREY, "hatch": "///", "lw": 0}
                 axes.add_patch(Rectangle(*square, **look))
                 continue
-            words, share = SHARED["short"](race.onset[name]), speed_of(race, name)
+            share = speed_of(race, name)
+            words = SHARED["short"](race.onset[name]).replace(" (", "\n(")
             if title == control:
                 axes.add_patch(Rectangle(*square, fc="#EEEEEE", lw=0))
             else:
                 speed[row, column] = np.log10(share)
             is_dark = title != control and share < 0.15
             color = "white" if is_dark else plots.BLACK
-            axes.text(at, row, words, ha="center", va="center", color=color, fontsize=9)
+            place = {"ha": "center", "va": "center", "linespacing": 1.1}
+            axes.text(at, row, words, color=color, fontsize=9, **place)
     axes.imshow(speed, cmap="Blues_r", vmin=-1.9, vmax=0.25, aspect="auto")
     right = len(columns) - 0.5 + 0.3 * bool(control)
     axes.set(xlim=(-0.5, right), ylim=(len(remedies) - 0.5, -0.5))
