@@ -71,8 +71,8 @@ paper says that it prevents softmax collapse (SC), but keeps a network from gene
 In softmax collapse, softmax rounds the losses of sure answers to zero, and the paper says that
 learning then stops.
 
-So it is in our MLP on the task of the paper's other figures (runs: {len(smooth.seeds)} for each line but StableMax's
-{len(stable.seeds)}). With smoothing no sample collapses (b), and it ends at {ends[smooth]} of the test set. With StableMax the
+So it is in our MLP on the task of the paper's other figures ({len(smooth.seeds)} network for each
+line, but {len(stable.seeds)} networks with StableMax). With smoothing no sample collapses (b), and it ends at {ends[smooth]} of the test set. With StableMax the
 median MLP ends at {ends[stable]}. On an easier task, in a shorter training, MLPs with smoothing do generalise fully (not drawn).
 
 Softmax at a temperature of 100,000, which divides the logits by this number, ends at {ends[hot]}. The
@@ -205,9 +205,9 @@ tables.grid(["Gap", "Smoothed loss"], rows, caption="One sample, smoothing 0.2")
 #|   float32 softmax absorbs; dotted, where the smoothed loss is smallest. (b) Norm of the weights;
 #|   dotted, that of the run with T = 100,000 divided by 46.
 #| alt: >
-#|   Left: the gap of smoothing lies on the dotted line at 5.5. Softmax reaches the dashed
-#|   line at 16.6 near epoch 10,000 and drops to a hundredth. Temperature 100,000 rises
-#|   from below to 13. The collapse-free loss goes on above the dashed line. Right: weight
+#|   Left: the gap of smoothing lies on the dotted line at 6. Softmax reaches the dashed
+#|   line at 16.6 near epoch 12,000 and drops below a hundredth. Temperature 100,000 rises
+#|   from below, falls back three times and ends at the dashed line. The collapse-free loss goes on above it. Right: weight
 #|   norms; divided by 46, that of temperature 100,000 starts far below the others.
 #| fold: "Code: draw gaps and weights"
 figure, (left, right) = plots.panels(2, height=3.8)
@@ -314,7 +314,7 @@ so its success may come from either.
 #     print(f"{classes} classes: {classes * math.exp(-24 * math.log(2)):.0e}")
 # ```
 #
-# That is $4 \cdot 10^{-6}$ for the 59 classes here and $7 \cdot 10^{-6}$ for 113. So a
+# That is $4 \cdot 10^{-6}$ for 59 classes and $7 \cdot 10^{-6}$ for the 113 here. So a
 # smoothing of $10^{-3}$ prevents collapse as well as 0.2 does, and changes the target
 # two hundred times less.
 # ````
