@@ -342,5 +342,5 @@ def test_the_built_page_is_small_and_recipes_lead_to_it():
     assert 50_000 < len(index.encode()) < 400_000
     book = json.loads(index)
     assert len(book["runs"]["arm"]["at"]) > 1_000
-    chapter = (html / "prieto2025/fig16_temperature_smoothing.html").read_text("utf-8")
-    assert 'settings.html#page=prieto2025/fig16">differs from the paper in' in chapter
+    chapter = (html / "prieto2025/tab01_realistic.html").read_text("utf-8")
+    assert 'settings.html#page=prieto2025/tab01">differs from the paper in' in chapter
