@@ -71,8 +71,8 @@ paper says that it prevents softmax collapse (SC), but keeps a network from gene
 In softmax collapse, softmax rounds the losses of sure answers to zero, and the paper says that
 learning then stops.
 
-So it is in our MLP on the task of the paper's other figures ({len(smooth.seeds)} network for each
-line, but {len(stable.seeds)} networks with StableMax). With smoothing no sample collapses (b), and it ends at {ends[smooth]} of the test set. With StableMax the
+Smoothing did both in our MLP, on the task of the paper's other figures ({len(smooth.seeds)} network for each
+line, but {len(stable.seeds)} networks with StableMax). No sample collapses (b), and the MLP ends at {ends[smooth]} of the test set. With StableMax the
 median MLP ends at {ends[stable]}. On an easier task, in a shorter training, MLPs with smoothing do generalise fully (not drawn).
 
 Softmax at a temperature of 100,000, which divides the logits by this number, ends at {ends[hot]}. The
