@@ -108,6 +108,8 @@ def test_what_hangs_together_is_changed_together():
     phases = arm(loss=softmax, later_loss=(20, softmax))
     (other,) = change.read("loss=stablemax_cross_entropy").of(experiment(phases)).arms
     assert other.loss == Spec("stablemax_cross_entropy", dtype="float64")
+    (deeper,) = change.read("model=transformer").of(experiment(arm())).arms
+    assert {"classes", "vocabulary"} <= deeper.model.options.keys()
     (later,) = change.read("later_loss.dtype=float32").of(experiment(phases)).arms
     assert later.later_loss[1].options["dtype"] == "float32" and later.loss == softmax
 

@@ -84,7 +84,8 @@ class MLP(nn.Module):
     that differs from ``bias``. ``norm`` is the kind of norm before every activation and
     ``head_norm`` of that before the last layer, both keys of ``NORMS``; they have
     weights if ``affine``. ``dropout`` is the rate of dropout after each activation.
-    Raises ValueError for unknown names, and without ``vocabulary`` and ``features``.
+    Raises ValueError for unknown names, unless it has one of ``vocabulary`` and
+    ``features``, and for an ``embedding`` of features.
 
     Taps of layer k are ``pre.k`` before and ``hidden.k`` after its activation, both
     (batch, width). The last tap, ``features``, is the input of the last layer.
@@ -110,22 +111,25 @@ class MLP(nn.Module):
         initialisation: str = "torch",
     ):
         super().__init__()
-        if not vocabulary and not features:
+        if bool(vocabulary) == bool(features):
             raise ValueError("an MLP takes either vocabulary= (tokens) or features=")
+        if embedding and features:
+            raise ValueError("embedding= is that of tokens, and takes vocabulary=")
         self.embedding = None
         if embedding:
             self.embedding = nn.Parameter(torch.randn(vocabulary, embedding))
             features = positions * embedding
         sizes = [*widths, classes]  # numbers of outputs, layer by layer
-        if features:
-            first: nn.Module = fast.Linear(features, sizes[0], bias=bias)
-        else:
-            first = OneHotLinear(positions, vocabulary, sizes[0], bias=bias)
-        self.layers = nn.ModuleList([first])
         head_bias = bias if head_bias is None else head_bias
-        # of all layers but the first, so that index len(widths) is the last one
-        for index, (inputs, outputs) in enumerate(pairwise(sizes), start=1):
-            has_bias = head_bias if index == len(widths) else bias
+        biases = [bias] * len(widths) + [head_bias]
+        if features:
+            first: nn.Module = fast.Linear(features, sizes[0], bias=biases[0])
+        else:
+            first = OneHotLinear(positions, vocabulary, sizes[0], bias=biases[0])
+        self.layers = nn.ModuleList([first])
+        for (inputs, outputs), has_bias in zip(
+            pairwise(sizes), biases[1:], strict=True
+        ):
             self.layers.append(fast.Linear(inputs, outputs, bias=has_bias))
         self.norms = nn.ModuleList(
             optional_norm("norm", norm, NORMS, width, affine) for width in widths

@@ -13,6 +13,7 @@ GPT-2 (Prieto et al. 2025, Table 1) and the decoder of Liu et al. (2026, Table 4
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from dataclasses import dataclass
 from itertools import pairwise
@@ -82,6 +83,8 @@ class Layout:
         refuse_text("dropout_at", self.dropout_at)
         for site in self.dropout_at:
             choose("site of dropout", site, SITES)
+        if not isinstance(self.read, int):
+            choose("value of read", self.read, ("last", "all"))
 
     def dropout_for(self, site: str) -> nn.Dropout:
         """Return the dropout of one of ``SITES``; its rate is 0 if not in use."""
@@ -338,12 +341,23 @@ class Transformer(nn.Module):
                 x = block(x, 0, tap or untouched)
             if read == "last":
                 x = x[:, -1]
-            elif read != "all":  # the last few positions
-                x = x[:, -int(read) :]
+            elif isinstance(read, int):  # the last few positions
+                x = x[:, -read:]
         features = (tap or untouched)("features", self.norm(x))
         if self.unembedding is None:
             return fast.linear(features, self.embedding)
         return self.unembedding(features)
+
+
+def _signature() -> inspect.Signature:
+    """Return the signature of Transformer, with the fields of Layout as options."""
+    classes, _ = inspect.signature(Transformer).parameters.values()
+    options = inspect.signature(Layout).parameters.values()
+    return inspect.Signature([classes, *options])
+
+
+# what help(), an editor and a changed experiment see in place of **options
+Transformer.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def _start_normal(model: Transformer) -> None:
