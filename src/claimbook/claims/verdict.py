@@ -146,9 +146,9 @@ class Claim(Entry):
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def allows(self, value: float) -> bool:
-        """Return whether the value of a seed is within all bounds, as any is of none.
+        """Return whether the value of a seed is within all bounds.
 
-        NaN is within no bound.
+        Without bounds it is. NaN is within none.
         """
         return all(BOUNDS[name](value, bound) for name, bound in self.bounds.items())
 
@@ -162,9 +162,9 @@ class Claim(Entry):
         """The verdict, as "holds, two seeds, small", or why there is none.
 
         One of WORDS stands first, then each respect (seeds, size, length) in which the
-        evidence is less than the paper's. Why there is none is "see" another page,
-        "beyond the paper", "not judged" for a smoke test, CANNOT_TELL, BY_CONSTRUCTION
-        or NOT_RUN: the first that is true.
+        evidence is less than the paper's. Why there is none is the first that is true
+        of: "see" another page, "beyond the paper", "not judged" (a smoke test),
+        CANNOT_TELL or NOT_RUN (no seed), BY_CONSTRUCTION.
         """
         if self.same_as:
             return f"see {self.same_as}"
@@ -189,7 +189,7 @@ class Claim(Entry):
     def _less(self) -> str:
         """What is less than the paper's, as ", one seed, small"; "" for nothing.
 
-        A small one is not called shorter as well.
+        Evidence that is small is not called shorter as well.
         """
         text = ""
         if self.n < ENOUGH and not self.exact:
@@ -283,6 +283,7 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
     Raises ValueError for a value that is NaN, with which every comparison is false. In
     a smoke test, which is too short for many values, NaN is accepted.
     """
+    # the smallest: SCALES begins with the paper's
     scale = max((run.record.scale for run in values_by_run), key=SCALES.index)
     columns = {run: Series(v, dtype=float) for run, v in values_by_run.items()}
     if scale != "smoke" and any(values.isna().any() for values in columns.values()):

@@ -91,11 +91,10 @@ class Run:
             ) from error
 
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
-        """Return `series` at the epochs of the regular log, ``since`` an epoch.
+        """Return `series` at the epochs of the regular log.
 
-        These are the multiples of ``settings.log``, without those that were logged for
-        another reason, as the last one. Raises TypeError for an arm that logs at
-        several intervals.
+        These are the multiples of ``settings.log``; other epochs may be logged too, as
+        the last one. Raises TypeError for an arm that logs at several intervals.
         """
         table = self.series(column, since=since)
         return table[table.index % self.settings.log == 0]
@@ -182,7 +181,7 @@ class Run:
         of `events` skip a NaN in the table as not measured.
         """
         table = self.series(column)
-        if table.empty:  # a frame without rows has no columns either
+        if table.empty:  # a record without members has no training loss either
             return table
         epochs = table.index.to_numpy(dtype=float)[:, None]  # (epochs, 1)
         failures = self._failures().to_numpy()  # (seeds,)

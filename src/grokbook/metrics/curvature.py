@@ -37,8 +37,8 @@ def largest_eigenvalue(
 
     the eigenvalues of the tridiagonal matrix of a and b approach those of A from
     inside. It begins at a random vector, the same in every call, makes at most
-    ``most_products`` products with A, 1 or more, and stops once an eigenvalue of A lies
-    within ``tolerance`` * |value| of the value, for almost every start the largest one.
+    ``most_products`` products with A, 1 or more, and stops once the value is within
+    ``tolerance`` * |value| of an eigenvalue of A, for almost every start the largest.
     If the products do not suffice, the value is a lower bound. It is negative if all
     eigenvalues are, and NaN if H is not finite or P not positive. Memory is that of
     ``most_products`` + 1 vectors as long as all parameters.
@@ -66,7 +66,8 @@ def largest_eigenvalue(
         if not tridiagonal[k].isfinite().all():  # eigh would raise an error
             return start.new_tensor(torch.nan)
         eigenvalues, vectors = torch.linalg.eigh(tridiagonal[: k + 1, : k + 1])
-        # the left side bounds the distance to an eigenvalue of A
+        # the left side, b_k times the last entry of the eigenvector of the largest
+        # value, bounds the distance of that value to an eigenvalue of A
         if image.norm() * vectors[-1, -1].abs() <= tolerance * eigenvalues[-1].abs():
             break
         basis[k + 1] = image / image.norm()
@@ -112,7 +113,7 @@ def _hessian(
 
 
 def _flat(tensors: Iterable[Tensor]) -> Tensor:
-    """Return all entries of some tensors as one vector."""
+    """Return all entries of one or more tensors as one vector, in their order."""
     return torch.cat([tensor.flatten() for tensor in tensors])
 
 

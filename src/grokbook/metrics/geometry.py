@@ -35,9 +35,10 @@ def neural_collapse(features: Tensor, labels: Tensor, head: Tensor) -> NeuralCol
     ``within_over_between`` is NC1, or 0 if all mu_k are equal. ``spread_of_lengths`` is
     the standard deviation of the lengths of NC2 over their mean, 0 if all are 0.
     ``angle_error`` is the mean distance of the cosine of two classes from -1 / (K - 1),
-    NaN if only one class has samples. ``duality_error`` is NC3', between 0 and 2; a
-    matrix of zeros stays one. Without rows all are NaN. A row whose label is no class
-    is in no mu_k and adds |h|^2 to NC1. Raises ValueError for labels of another shape.
+    NaN if only one class has samples. ``duality_error`` is NC3', between 0 and 2, in
+    which a matrix of zeros stays zero. Without rows all are NaN. A row whose label is
+    no class is in no mu_k, and its distance to 0 is part of NC1. Raises ValueError for
+    labels of another shape.
     """
     label_column(features, labels)  # refuses those that are not one for each row
     (features,), (head,) = near_one([features]), near_one([head])

@@ -132,7 +132,10 @@ def update_norm(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> Te
 
 
 def _inner_product(left: list[Tensor], right: list[Tensor]) -> Tensor:
-    """Return the inner product of two lists of tensors, each taken as one vector."""
+    """Return the inner product of two lists of tensors, each taken as one vector.
+
+    Raises TypeError for empty lists, and ValueError for lists of different lengths.
+    """
     pairs = zip(left, right, strict=True)
     products = (a.double().flatten() @ b.double().flatten() for a, b in pairs)
     return reduce(torch.add, products)
@@ -157,6 +160,7 @@ def radial_energy(h: Tensor, g: Tensor) -> dict[str, Tensor]:
     # (rows,), as all that follow; row by row, so that no small row counts as a zero one
     shares = torch.func.vmap(cosine)(h, g).square()  # of each |g|^2 along h
     is_nonzero = (h != 0).any(dim=-1) & (g != 0).any(dim=-1)
+    # by the squares themselves, before g is scaled
     is_masked = g.double().square().sum(dim=-1) <= MASK
     (g,) = near_one([g])
     squares = g.square().sum(dim=-1)
