@@ -275,6 +275,22 @@ def test_one_that_sees_less_does_not_take_what_others_see(
     assert len(contents(tmp_path)) == 2
 
 
+def test_one_that_measures_more_rarely_does_not_take_what_others_see(two, tmp_path):
+    a, b = two.arms
+    often = replace(a, observables=("core", "spectrum"))
+    rare = replace(a, observables=("core",), rarely=(20, ("spectrum",)))
+    dense = experiment(often, b)
+    sparse = experiment(rare, b, name="prieto2025/fig07")
+    records.add(dense, result(often, 0), tmp_path)
+    assert (rare, 0) not in records.missing(sparse, tmp_path)
+    records.add(sparse, result(rare, 0), tmp_path)
+    assert len(contents(tmp_path)) == 2
+    assert (often, 0) not in records.missing(dense, tmp_path)
+    often = replace(rare, rarely=(10, ("spectrum",)))
+    dense = experiment(often, b, name="prieto2025/fig07")
+    assert (often, 0) in records.missing(dense, tmp_path)
+
+
 def test_flipped_bytes_anywhere(two, path, tmp_path):
     """In rows, metadata, weights or trace: refused, or the very same content."""
     record = records.load(two, tmp_path)

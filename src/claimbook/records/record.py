@@ -24,6 +24,10 @@ from claimbook.experiment import Arm, Experiment, Member, Result
 from claimbook.records import member, validation
 from claimbook.records.member import Meta
 
+# What a member has measured: the epochs by the name of an observable, and by "rows",
+# "kept weights" and "trace"
+Measured = dict[str, set[Any]]
+
 INDEX = "index.csv"  # in a folder of records: which file is which member
 COLUMNS = ["experiment", "scale", "arm", "seed", "file", "digest"]  # of the index
 EXPERIMENTS = "experiments.jsonl"  # there too: what was recorded, as plain data
@@ -224,8 +228,7 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
         last_epoch, measured = _measured_in(path)
         # a member that stopped early has nothing after its last epoch
         epochs = (epoch for epoch in arm.logged_epochs() if epoch <= last_epoch)
-        # sets of epochs, observables and, for some seeds, kept weights
-        if _measured(arm.as_plain(), seed, epochs) <= measured:
+        if _has_all(measured, _measured(arm.as_plain(), seed, epochs)):
             complete.add((arm.name, seed))
     members = experiment.members()
     return [(arm, seed) for arm, seed in members if (arm.name, seed) not in complete]
@@ -255,7 +258,8 @@ def _covers(result: Result, path: Path) -> bool:
     measured = _measured(result.arm.as_plain(), result.seed, epochs)
     columns = {column for row in result.rows for column in row}
     _, measured_before = _measured_in(path)
-    return measured_before <= measured and {*member.columns(path)} <= columns
+    has_all_columns = {*member.columns(path)} <= columns
+    return has_all_columns and _has_all(measured, measured_before)
 
 
 def merge(
@@ -480,7 +484,7 @@ def _recorded_files(
                 break
 
 
-def _measured_in(path: Path) -> tuple[int, set[Any]]:
+def _measured_in(path: Path) -> tuple[int, Measured]:
     """Return the last epoch of a recorded member, and what it has `_measured`.
 
     ``path`` is the file of its rows.
@@ -490,17 +494,29 @@ def _measured_in(path: Path) -> tuple[int, set[Any]]:
     return meta["epochs"], _measured(meta["arm"], meta["seed"], epochs)
 
 
-def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> set[Any]:
-    """Return all that a member has measured, as a set to compare with that of another.
+def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> Measured:
+    """Return what a member measures, to compare it with that of another.
 
-    Its elements are the logged ``epochs``, the names of observables, "|epoch" for
-    weights kept at an epoch, and "trace". ``arm`` is the arm as plain data.
+    ``arm`` is the arm as plain data, ``epochs`` are those that the member logs. A
+    member that stopped early measures its rare observables at its last epoch too,
+    which is left out: it is the same for all members of one training.
     """
-    measured = {*epochs, *arm.get("observables", Arm.observables)}
-    _, rare_observables = arm.get("rarely", (0, ()))
-    measured.update(rare_observables)
+    logged = {*epochs}
+    interval, rare_observables = arm.get("rarely", (1, ()))
+    rare = {
+        epoch for epoch in logged if epoch % interval == 0 or epoch == arm["epochs"]
+    }
+    measured: Measured = dict.fromkeys(rare_observables, rare)
+    # one that is measured rarely as well is measured at every log
+    measured |= dict.fromkeys(arm.get("observables", Arm.observables), logged)
+    measured["rows"] = logged  # without any observable, too
     if seed in arm.get("keep_seeds", [seed]):
-        measured.update(f"|{epoch}" for epoch in arm.get("keep", ()))
+        measured["kept weights"] = {*arm.get("keep", ())}
     if arm.get("trace"):
-        measured.add("trace")
+        measured["trace"] = {arm["epochs"]}
     return measured
+
+
+def _has_all(measured: Measured, wanted: Measured) -> bool:
+    """Return whether everything that is wanted is measured, at each of its epochs."""
+    return all(epochs <= measured.get(name, set()) for name, epochs in wanted.items())
