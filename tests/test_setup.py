@@ -619,3 +619,7 @@ def test_a_choice_names_what_is_near():
     assert isinstance(caught.value, ValueError) and caught.value.code == 2
     with pytest.raises(UnknownName, match="unknown loss 3"):
         choose("loss", 3, known)
+    with pytest.raises(UnknownName, match="'a': use one of none, as none is known$"):
+        choose("loss", "a", {})
+    with pytest.raises(UnknownName, match="use one of basics/grokking, liu2026/"):
+        papers.recorded("a", "paper")

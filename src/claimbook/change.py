@@ -164,7 +164,7 @@ def read(settings: str, arms: Sequence[str] = ()) -> Change:
             raise BookError(f"{path} is given twice: leave one out")
         try:
             values[path] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError):  # no literal, such as a name
             values[path] = text
     if not values:
         raise BookError("no setting is given: write one as in optimizer.lr=0.02")

@@ -284,8 +284,8 @@ def _check_selection(
 ) -> None:
     """Raise UnknownName for an arm or a seed that none of the experiments has."""
     change.check_named([arm for e in experiments for arm in e.arms], options.arms)
-    # as texts, which `errors.choose` takes
-    seeds = {str(seed) for experiment in experiments for seed in experiment.seeds}
+    # as texts, which `errors.choose` takes; a dict, as a set has no order to list
+    seeds = {str(seed): seed for e in experiments for seed in e.seeds}
     for seed in options.seeds:
         errors.choose(f"seed at {options.scale} scale", str(seed), seeds)
 

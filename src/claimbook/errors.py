@@ -89,7 +89,7 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
     near = difflib.get_close_matches(str(name), known, n=3)
     if len(known) <= 3:
         near += [other for other in known if other not in near]
-    near = near or list(known)[:12]
+    near = near or list(known)[:12] or ["none, as none is known"]
     raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
 
 

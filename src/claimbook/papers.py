@@ -89,7 +89,8 @@ def row(
     the settings is the one scale at which the experiment has the arm.
     """
     named = {"name": name, "loss": loss, "optimizer": optimizer}
-    return {key: value for key, value in named.items() if value} | settings
+    # by `section` a dict without a name is taken for shared settings
+    return {k: value for k, value in named.items() if value is not None} | settings
 
 
 def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
@@ -137,6 +138,8 @@ class Registry(dict[str, Callable[[str], Experiment]]):
         for entry in map(dict, rows()):  # copies, since keys are taken out of them
             if "experiment" in entry:  # the rows that follow add to this draft
                 name = entry.pop("experiment")
+                if name in self:
+                    raise BookError(f"{self.paper} has two {name!r}: rename one")
                 draft = {"name": name, "reduced": entry.pop("reduced")}
                 draft |= {"seeds": self.seed_count, "arms": []}
                 settings = self.settings
@@ -194,7 +197,7 @@ def shrink(arm: Arm) -> Arm:
     def limited(option: str, value: Any) -> Any:
         """Return an option at most as large as its limit, if it has one."""
         if p and option in COUNTED:
-            return value - p + limits["p"]
+            return value - p + min(p, limits["p"])
         if option not in limits:
             return value
         if isinstance(value, tuple):
@@ -282,7 +285,7 @@ def recorded(name: str, scale: str) -> Experiment:
     """
     choose("scale", scale, SCALES)
     experiments = records.read_experiments(project.records_folder())
-    choose("recorded experiment", name, {known for known, _ in experiments})
+    choose("recorded experiment", name, sorted({known for known, _ in experiments}))
     if (name, scale) not in experiments:
         raise NoRecord(f"{name} has no record at {scale} scale")
     try:
