@@ -282,7 +282,7 @@ def _converted(path: str, value: Any, old: Any) -> Any:
     """
     refusal = f"{path} cannot be {value!r}"
     if isinstance(old, tuple | list):
-        first = old[0] if len(old) else None  # the others are of its type
+        first = old[0] if old else None  # the others are of its type
         needs_some = isinstance(first, int | float)  # as a network needs layers
         if not isinstance(value, tuple | list) or (needs_some and not value):
             example = repr(tuple(old)).replace(" ", "")

@@ -142,8 +142,9 @@ def needing_extra() -> Iterator[None]:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(package, "records")
-        remedy = f"pip install 'grokking-book[{extra}]'"
-        raise NotInstalled(f"{package} is not installed: {remedy}") from error
+        raise NotInstalled(
+            f"{package} is not installed: pip install 'grokking-book[{extra}]'"
+        ) from error
 
 
 def one_line(error: BaseException) -> str:

@@ -49,13 +49,14 @@ def curve(
     """
     if not run.seeds:
         return
+    factor = 100 if percent else 1
     style: dict[str, Any] = {"color": color or run.color, "ls": linestyle}
     if book := run.of_book:
         with suppress(RecordError):  # it may not have this column
             middle = book.series(column).median(axis=1).dropna()
             pale = style | PALE | {"gid": _book_name(run)}
-            axes.plot(middle * (100 if percent else 1), **pale)
-    series = (run.series(column) * (100 if percent else 1)).dropna(how="all")
+            axes.plot(factor * middle, **pale)
+    series = (factor * run.series(column)).dropna(how="all")
     seed_count = series.shape[1]
     if each_seed and seed_count > 1:
         axes.plot(series.index, series, **style, lw=0.7, alpha=0.45)

@@ -50,7 +50,7 @@ def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
     """
     # of a single value it is the lightest
     scale = plt.get_cmap("viridis_r")(np.linspace(0.42, 1, len(values)))
-    return dict(zip(values, map(to_hex, scale), strict=False))
+    return dict(zip(values, map(to_hex, scale), strict=True))
 
 
 def panels(

@@ -50,10 +50,9 @@ def settings_of(page: str) -> dict[str, Any]:
     settings = page_entries(page, "settings")
     paper, name = page.split("/")
     where = f"book/{paper}/settings.yaml, page {name}"
-    for key in settings:
-        choose(f"key in {where}:", key, STATED)
     for key, part in settings.items():
-        check_type(f"{where}, {key}", part, STATED[key])
+        kind = choose(f"key in {where}:", key, STATED)
+        check_type(f"{where}, {key}", part, kind)
     return settings
 
 

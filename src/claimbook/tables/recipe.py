@@ -100,7 +100,7 @@ def _as_text(option: str, value: Any) -> str:
     if option == "widths":
         return _layers(value)
     if option == "train_fraction":
-        return f"{100 * value:.4g} %".replace(" ", "\N{NO-BREAK SPACE}")
+        return f"{100 * value:.4g}\N{NO-BREAK SPACE}%"
     if isinstance(value, tuple):
         return " and ".join(map(str, value))
     return number(value) if isinstance(value, int | float) else str(value)
