@@ -219,7 +219,7 @@ def shown_content(figure: Figure) -> dict[str, Any]:
     panels = figure.axes
     words = [text for legend in figure.legends for text in legend_texts(legend)]
     contents = [_content(axes) for axes in panels]
-    # before words of the panels are added, which the contents have already
+    # the words of legends alone: those of the panels are in the contents
     text = json.dumps([words, *contents], ensure_ascii=False)
     digest = sha256(text.encode()).hexdigest()
     kinds = ("lines", "collections", "patches")

@@ -42,7 +42,7 @@ def slide(
     inches, of which a slide has 7.2. The figure is changed. Raises KeyError for an
     unknown letter or step.
     """
-    # {letter: panel}: the panels, in order, are the keys of the dict in the middle
+    # {letter: panel}; `write_own_labels` returns a dict whose keys are the panels
     axes_of = dict(zip("abcdefgh", write_own_labels(figure), strict=False))
     kept = [axes_of[letter] for letter in panels or axes_of]
     removed = [axes for axes in axes_of.values() if axes not in kept]
@@ -89,7 +89,7 @@ def _enlarge(
         text.set_text(_slide_text(text, words))
     for axes in kept:
         for axis in (axes.xaxis, axes.yaxis):
-            # tick labels that the page set: they would be written anew as they were
+            # tick labels that the page set: a drawing writes them anew as they were
             if isinstance(axis.get_major_locator(), FixedLocator):
                 labels = [_slide_text(name, words) for name in axis.get_ticklabels()]
                 axis.set_ticklabels(labels)

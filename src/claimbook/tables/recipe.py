@@ -53,6 +53,7 @@ def recipe(arms: Iterable[Arm]) -> str:
             phrase += " (in some)"
         phrases.append(phrase)
     length = _alternatives(f"{arm.epochs:,}" for arm in arms)
+    # with batches an epoch would be a pass over the data, so the word is avoided
     is_full_batch = all(arm.batch_size is None for arm in arms)
     unit = "epochs" if is_full_batch else "steps"
     return " · ".join([*phrases, f"{length} {unit}"])
