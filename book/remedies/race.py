@@ -316,12 +316,16 @@ class SecondRace:
         return runs, second - first
 
     def stays(self, name: str) -> tuple[list[Run], Series]:
-        """The smallest test accuracy after the first log with the level, by seed."""
+        """The smallest test accuracy after the first log with the level, by seed.
+
+        A run that never has the level cannot test it.
+        """
         if name not in self.runs:
             return [], Series(dtype=float)
         run = self.runs[name]
         reached = run.reaches(accuracy=self.level)
-        return [run], run.series("test_accuracy", since=reached).min()
+        smallest = run.series("test_accuracy", since=reached).min()
+        return [run], evidence.testable(smallest, np.isfinite(reached))
 
     def moments(self) -> dict[str, str]:
         """By remedy, what its median run does, for the sentences of the claims."""
