@@ -130,7 +130,7 @@ def edit(book, change, suffix=".ipynb"):
     nbformat.write(notebook, path)
 
 
-def test_a_page_in_order_is_executed_without_noise(book, executed):
+def test_a_page_in_order_is_executed_without_noise(book, executed, monkeypatch):
     assert checks.check() == []
     notebook = nbformat.reads(executed, as_version=4)
     assert notebook.cells[2].outputs[0]["text"] == "two False\n"
@@ -140,7 +140,16 @@ def test_a_page_in_order_is_executed_without_noise(book, executed):
     assert shown["image"] == {"alt": "A line: flat."}
     assert shown["code_prompt_show"] == "Code: draw"
     assert notebooks.heading(notebook)[1] == "Two and two is four"
+    # its own modules may lie in the working directory, or beside it on PYTHONPATH
+    for name in ("mine", "also/yours"):
+        module = book.parent / f"{name}.py"
+        module.parent.mkdir(exist_ok=True)
+        module.write_text("")
+    monkeypatch.chdir(book.parent)
+    monkeypatch.setenv("PYTHONPATH", "also")
+    edit(book, lambda text: text.replace("import sys", "import mine, yours, sys"), ".py")
     (written,) = pages.execute([ID], {"seeds": "3", "retrain": "True"})
+    edit(book, lambda text: text.replace("mine, yours, ", ""), ".py")
     assert written == book.parent / "_build/reruns/prieto2025/fig01.ipynb"
     assert "3 True" in written.read_text()
     assert (book / TWIN).read_text() == executed

@@ -248,7 +248,11 @@ def _run(page_id: str, notebook: NotebookNode, values: dict[str, Any]) -> Notebo
     for name in PATH_VARIABLES:
         if environment.get(name):  # absolute, as kernels start in the page's folder
             environment[name] = str(Path(environment[name]).absolute())
-    environment["PYTHONPATH"] = str(Path(grokbook.__file__).resolve().parents[1])
+    # the package of this process, then a reader's own modules, as they are found here
+    source = Path(grokbook.__file__).resolve().parents[1]
+    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    folders = [source, Path.cwd(), *(Path(folder).absolute() for folder in own)]
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, folders))
     options: Any = {"progress_bar": False, "extra_arguments": ["--log-level=50"]}
     if values:
         environment["GROKBOOK_RERUN"] = "1"
