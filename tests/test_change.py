@@ -13,7 +13,6 @@ from helpers import arm, experiment
 from recorded import result
 
 from book._ext import pages, suggestions
-from book._ext.entries import yaml_of
 from claimbook import change, papers, records
 from claimbook.errors import BookError
 from claimbook.experiment import Spec
@@ -133,14 +132,28 @@ def test_a_changed_arm_keeps_its_name_and_is_filed_apart(tmp_path):
         assert not records.recorded(at_rate)
 
 
+def test_a_figure_whose_setting_is_one_everywhere_now_is_said():
+    (sentence,) = change.read("optimizer.lr=0.2 epochs=9").levelled([TINY])
+    said = "optimizer.lr was 0.01 to 0.05 in these arms, and is 0.2 in all of them now."
+    assert sentence == said
+    assert change.read("optimizer.lr=0.2", ["decay*"]).levelled([TINY]) == []
+    named = experiment(arm(), arm(loss=Spec("softmax_cross_entropy", dtype="float64")))
+    (sentence,) = change.read("loss.dtype=float16").levelled([named])
+    assert sentence.startswith("loss.dtype was float32 and float64 in these arms")
+
+
 def test_every_number_that_pages_offer_can_be_changed():
-    for page_id in yaml_of("book/try.yaml"):
-        suggestions.of(page_id).check(pages.experiments(page_id, "laptop"))
-    # else it is the first setting that all runs of the first record share
-    assert suggestions._raised(TINY.arms) == ("dataset.train_fraction", 0.48)
-    assert suggestions._raised(TINY.arms[:1]) == ("optimizer.lr", 0.02)
+    for page_id in pages.sources():
+        trained = pages.experiments(page_id, "laptop")
+        if found := suggestions.of(page_id):
+            found.check(trained)
+            assert not found.levelled(trained)
+    # where try.yaml has none it is the first setting that all runs share
+    settings = {"dataset.train_fraction": 0.48}
+    assert suggestions._raised(TINY.arms).settings == settings
+    assert suggestions._raised(TINY.arms[:1]).settings == {"optimizer.lr": 0.02}
     apart = [arm(dataset=Spec("x"), epochs=at, optimizer=Spec("y")) for at in (1, 2)]
-    assert suggestions._raised(apart) == ("optimizer.lr", 0.002)
+    assert suggestions._raised(apart) is None
     assert suggestions.of("prieto2025/fig03") is None  # trains nothing
     found = suggestions.of("prieto2025/fig15")
     assert suggestions.command("prieto2025/fig15", found) == (

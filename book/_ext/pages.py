@@ -166,12 +166,13 @@ def change_of(values: dict[str, Any]) -> Change:
 
 
 def experiments(page_id: str, scale: str) -> list[Experiment]:
-    """Return what a page trains at a scale: all that its last execution read."""
+    """Return what a page trains at a scale: all that its last execution read.
+
+    A rerun trains nothing at another scale, whatever the page reads in the book.
+    """
     closing = notebooks.closing(notebooks.read_twin(find(page_id)))
-    return [
-        papers.get(read["record"], scale if read["asked"] == "best" else read["asked"])
-        for read in closing.get("read", [])
-    ]
+    names = dict.fromkeys(read["record"] for read in closing.get("read", []))
+    return [papers.get(name, scale) for name in names]
 
 
 def _refuse_edited(path: Path) -> None:

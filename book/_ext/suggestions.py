@@ -1,11 +1,11 @@
 """One setting worth changing on each page, as a command below "Run it yourself".
 
 `book/try.yaml` names it where there is a better one than the first setting of `RAISED`
-that all arms of the page's first experiment share.
+that all arms of the page share. A setting that a figure varies is not changed: the same
+value everywhere would leave nothing of the figure.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -26,27 +26,28 @@ RAISED = {  # setting -> the factor by which it is raised
 
 
 def of(page_id: str) -> Change | None:
-    """Return the change to suggest on a page, or None if the page trains nothing."""
-    trained = [plan for plan in pages.experiments(page_id, "laptop") if plan.arms]
-    if not trained:
-        return None
+    """Return the change to suggest on a page.
+
+    It is None if the page trains nothing, or if its arms share no setting of `RAISED`.
+    """
     if parameters := yaml_of("book/try.yaml").get(page_id):
         return pages.change_of(parameters)
-    setting, value = _raised(trained[0].arms)
-    return Change({setting: value})
+    experiments = pages.experiments(page_id, "laptop")
+    return _raised(arm for experiment in experiments for arm in experiment.arms)
 
 
-def _raised(arms: Iterable[Arm]) -> tuple[str, Any]:
-    """Return the first setting of ``RAISED`` that all arms share, and its new value.
+def _raised(arms: Iterable[Arm]) -> Change | None:
+    """Return a change of the first setting of `RAISED` that has one value in all arms.
 
-    It is ("optimizer.lr", 0.002) if they share none, or if each is 0.
+    Arms without the setting do not count. The change is None if there is no such
+    setting whose value is not 0.
     """
     settings_by_arm = [settings_of(arm) for arm in arms]
     for setting, factor in RAISED.items():
         values = {s[setting] for s in settings_by_arm if setting in s}
         if len(values) == 1 and (value := values.pop()):
-            return setting, type(value)(float(f"{factor * value:.2g}"))
-    return "optimizer.lr", 0.002
+            return Change({setting: type(value)(float(f"{factor * value:.2g}"))})
+    return None
 
 
 def command(page_id: str, change: Change) -> str:

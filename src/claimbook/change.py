@@ -73,12 +73,7 @@ class Change:
         if not arms:
             raise BookError("no experiment is trained here: there is nothing to change")
         check_named(arms, self.arms)
-        # the values of each setting, one for each arm to change that has it
-        values_by_path: dict[str, list[Any]] = {}
-        for arm in arms:
-            if is_named(arm, self.arms):
-                for path, value in settings_of(arm).items():
-                    values_by_path.setdefault(path, []).append(value)
+        values_by_path = self._values_by_path(experiments)
         for path, value in self.settings.items():
             for old in _known_values(path, values_by_path):
                 _converted(path, value, old)  # raises where it does not fit
@@ -88,6 +83,38 @@ class Change:
                     f"{path} is {value} already in every arm that has it: nothing "
                     "would change"
                 )
+
+    def levelled(self, experiments: Sequence[Experiment]) -> list[str]:
+        """Return a sentence for each setting that has several values in arms to change.
+
+        The change sets them all to one, so that a figure of what they do has nothing
+        left to show.
+        """
+        values_by_path = self._values_by_path(experiments)
+        sentences = []
+        for path, value in self.settings.items():
+            values = values_by_path.get(path, [])
+            distinct = dict.fromkeys(map(str, values))
+            if len(distinct) < 2:
+                continue
+            words = " and ".join(distinct)
+            if all(type(old) in (int, float) for old in values):
+                words = f"{min(values):g} to {max(values):g}"
+            sentences.append(
+                f"{path} was {words} in these arms, and is {value} in all of them now."
+            )
+        return sentences
+
+    def _values_by_path(
+        self, experiments: Sequence[Experiment]
+    ) -> dict[str, list[Any]]:
+        """Return the values of each setting, one for each arm to change that has it."""
+        values_by_path: dict[str, list[Any]] = {}
+        for arm in (arm for experiment in experiments for arm in experiment.arms):
+            if is_named(arm, self.arms):
+                for path, value in settings_of(arm).items():
+                    values_by_path.setdefault(path, []).append(value)
+        return values_by_path
 
     def _changed(self, arm: Arm) -> Arm:
         """Return an arm with the new values of those settings that it has."""
