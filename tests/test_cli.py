@@ -78,7 +78,8 @@ def test_run_list_status(grokbook, known, monkeypatch):
     assert grokbook("status", NAME, "--scale", "smoke") == (0, out, "")
     read = json.loads(grokbook("status", NAME, "--json")[1].splitlines()[2])
     assert (read["scale"], read["recorded"], read["members"]) == ("smoke", 4, 4)
-    assert grokbook(*RUN) == (0, "", "")  # nothing left to do
+    code, out, err = grokbook(*RUN)
+    assert (code, err) == (0, "") and out.startswith("nothing is missing in /")
     monkeypatch.setattr("sys.stdout", None)  # as after >&- in a shell
     assert cli.main(["list", NAME]) == 0
 
@@ -292,7 +293,8 @@ def test_another_setting_is_trained_into_no_record_of_the_book(
     assert (code, err) == (0, "") and "1 members in" in out
     (path,) = tmp_path.rglob("*.parquet")
     assert path.parent == tmp_path / "reruns" / "prieto2025"
-    assert grokbook(*twice, "--arms", "a") == (0, "", "")  # nothing left to do
+    told = f"nothing is missing in {tmp_path / 'reruns'}\n"
+    assert grokbook(*twice, "--arms", "a") == (0, told, "")
 
 
 def test_run_without_names_trains_everything_that_is_missing(grokbook, monkeypatch):

@@ -308,9 +308,10 @@ def _run(options: argparse.Namespace) -> int:
     """Run ``run``: train the missing members, or with --dry-run print their order.
 
     After training, a line for each experiment of which members were to be trained says
-    how many are recorded. Returns the exit code, 0. Raises UnknownName if no experiment
-    has one of the arms or seeds that are asked for, Unfinished if the time is up before
-    all are trained, and what `pool.train` raises.
+    how many are recorded; if there were none, a line says that nothing is missing.
+    Returns the exit code, 0. Raises UnknownName if no experiment has one of the arms or
+    seeds that are asked for, Unfinished if the time is up before all are trained, and
+    what `pool.train` raises.
     """
     from claimbook import names
     from claimbook.engine import device, pool
@@ -349,10 +350,12 @@ def _run(options: argparse.Namespace) -> int:
     )
     if folder is None:  # the book's own records
         records.write_index(papers.every())
+    place = folder or project.records_folder()
+    if not tasks:
+        print(f"nothing is missing in {place}")
     experiment_by_name = {e.name: e for task in tasks for e in task.experiments}
     for experiment in experiment_by_name.values():
         count = len(records.recorded(experiment, folder))
-        place = folder or project.records_folder()
         print(f"{experiment.name} {experiment.scale}: {count} members in {place}")
     if remaining:
         remedy = "the same command goes on from the checkpoints"
