@@ -19,7 +19,7 @@ from book._ext.entries import entries
 from claimbook import change, tables
 from claimbook.claims.verdict import entry_fields
 from claimbook.errors import BookError, PageError, RecordError
-from claimbook.experiment import Experiment
+from claimbook.experiment import Experiment, Spec
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME, paper_titles
 from claimbook.records import Record
 
@@ -147,7 +147,9 @@ def test_a_page_in_order_is_executed_without_noise(book, executed, monkeypatch):
         module.write_text("")
     monkeypatch.chdir(book.parent)
     monkeypatch.setenv("PYTHONPATH", "also")
-    edit(book, lambda text: text.replace("import sys", "import mine, yours, sys"), ".py")
+    edit(
+        book, lambda text: text.replace("import sys", "import mine, yours, sys"), ".py"
+    )
     (written,) = pages.execute([ID], {"seeds": "3", "retrain": "True"})
     edit(book, lambda text: text.replace("mine, yours, ", ""), ".py")
     assert written == book.parent / "_build/reruns/prieto2025/fig01.ipynb"
@@ -175,6 +177,17 @@ def test_a_bad_request_runs_nothing(book, monkeypatch):
         pages.execute([ID], {"retrain": True}, pages.find(ID))
 
 
+IDEA = """\
+# %% [markdown]
+# ## The idea
+# A {term}`loss <losses>`, [there](fig02.ipynb).
+#
+# ```{include} ../explorables/x.md
+# ```
+
+"""
+
+
 def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
     for name in ("defaults.json", "keys.json"):
         shutil.copy2(PROJECT.with_name(name), book)
@@ -188,7 +201,8 @@ def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
 
     monkeypatch.setattr(pages, "_run", run)
     source = (book / TWIN).with_suffix(".py")
-    source.write_text(source.read_text().replace('seeds = "two"', 'scale = "best"'))
+    text = source.read_text().replace('seeds = "two"', 'scale = "best"')
+    source.write_text(text.replace("# %%\nprint(", f"{IDEA}# %%\nprint(", 1))
     right = {"set": "optimizer.lr=0.3", "arms": "a*"}
     for parameters_given, sentence in (
         ({"set": "optimizer.rate=1"}, "'optimizer.rate': use one of optimizer"),
@@ -201,12 +215,24 @@ def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
             pages.execute([ID], parameters_given)
     ((notebook, values),) = jobs
     assert values == {"scale": "laptop", "retrain": True}
-    title, parameters, changed, *_ = notebook.cells
+    title, parameters, changed, idea, *_ = notebook.cells
+    # without roles, links and fences, which only the book can show
+    assert idea.source.strip() == "## The idea\nA loss, there."
     assert title.source == (
         "# Prieto et al. 2025 · Figure 1: a rerun at laptop scale with "
         "optimizer.lr = 0.3 (arms a*)"
     )
     assert "parameters" in notebooks.tags(parameters)
+    monkeypatch.setattr(pages, "_execute", lambda *job: None)
+    for parameters_given, name in (
+        ({"scale": "best"}, "fig01"),
+        ({"scale": "smoke"}, "fig01 smoke"),
+        ({"retrain": "True"}, "fig01 laptop"),
+        (right | {"scale": "best"}, "fig01 laptop optimizer.lr=0.3 a_"),
+        (right, "fig01 laptop optimizer.lr=0.3 a_"),
+    ):
+        (written,) = pages.execute([ID], parameters_given)
+        assert written.name == f"{name}.ipynb"
     exec(changed.source, {})
     assert change.in_use.settings == {"optimizer.lr": 0.3}
     assert [*change.in_use.arms] == ["a*"]
@@ -497,11 +523,25 @@ def claim_of(notebook):
 
 
 @pytest.fixture
-def ran(book, executed):
-    """A rerun of the page, as the execution would leave it."""
+def ran(book, executed, monkeypatch):
+    """A rerun of the page, as the execution would leave it.
+
+    What it trained are two arms that differ in their learning rate, with 0.02 in both.
+    """
+    for name in ("defaults.json", "keys.json"):
+        shutil.copy2(PROJECT.with_name(name), book)
+    arms = [arm(f"lr {rate}", optimizer=Spec("adamw", lr=rate)) for rate in (0.01, 0.1)]
+    read_only = arm("read only", epochs=9, optimizer=Spec("adamw", lr=9.0))
+    trained = experiment(*arms, read_only)
+    monkeypatch.setattr(pages, "experiments", lambda *_: [trained])
+    changed = change.read("optimizer.lr=0.02").of(trained).arms[:2]
+    notebook = nbformat.reads(executed, as_version=4)
+    closing = notebook.cells[-1].outputs[0]["data"][CLAIMS_MIME]
+    members = {f"{one.name}|0": one.training_key for one in changed}
+    closing["read"][0]["members"] = members
     path = book.parent / "_build" / "reruns" / "prieto2025" / "fig01.ipynb"
     path.parent.mkdir(parents=True)
-    path.write_text(executed)
+    nbformat.write(notebook, path)
     return path
 
 
@@ -561,6 +601,12 @@ def test_what_differs_is_marked_whatever_the_scale(ran):
     ):
         line = rewritten(ran, verdict=verdict, ours="5", n=1)[-1]
         assert line.endswith(f"| 5 (n = 1), {verdict} | {mark}")
+    # one seed is not mixed by itself, so that nothing is told
+    notebook = nbformat.read(pages.find(ID).with_suffix(".ipynb"), as_version=4)
+    claim_of(notebook)["verdict"] = "mixed"
+    nbformat.write(notebook, pages.find(ID).with_suffix(".ipynb"))
+    assert rewritten(ran, verdict="holds, one seed", n=1)[-1].endswith("one seed | ")
+    assert rewritten(ran, verdict="holds, two seeds", n=2)[-1].endswith("| differs")
     # at smoke scale there is nothing to compare
     lines = rewritten(ran, scale="smoke", verdict="seen at reduced scale")
     assert lines == [reruns.SMOKE]
@@ -569,6 +615,9 @@ def test_what_differs_is_marked_whatever_the_scale(ran):
 def test_a_changed_setting_is_compared_in_the_notebook_too(ran):
     notebook = nbformat.read(ran, as_version=4)
     notebook.metadata["grokbook"]["parameters"] = {"set": "optimizer.lr=0.02"}
+    levelled = (
+        "optimizer.lr was 0.01 to 0.1 in these arms, and is 0.02 in all of them now."
+    )
     figure = notebook.cells[3].outputs[0]["data"]
     figure[FIGURE_MIME] = {"sha256": "1"}
     for verdict, ours, changed in (
@@ -580,13 +629,15 @@ def test_a_changed_setting_is_compared_in_the_notebook_too(ran):
         nbformat.write(notebook, ran)
         assert rewritten(ran, verdict=verdict, ours=ours) == [
             "With optimizer.lr = 0.02:",
+            levelled,
             "claim | book (paper) | yours (paper) | changed",
             f"2 + 2 = 4 | 4 (n = 3), holds | {ours} (n = 3), {verdict} | {changed}",
         ]
     written = nbformat.read(ran, as_version=4)
     assert "<td>cannot be compared</td>" in written.cells[1].source
+    assert written.cells[1].source.startswith(levelled)
     drawn, words, of_book = written.cells[4].outputs
-    assert words["text"] == "The book's figure:\n"
+    assert words["text"] == "The figure of the book:\n"
     assert of_book["data"]["image/png"] == drawn["data"]["image/png"]
     # no picture of the book where its curves are in the reader's, or nothing changed
     for shown in ({"sha256": "1", "has_book": True}, {"sha256": "0"}):
@@ -598,10 +649,44 @@ def test_a_changed_setting_is_compared_in_the_notebook_too(ran):
     assert rewritten(ran, scale="smoke")[-1] == reruns.SMOKE
 
 
+def test_a_rerun_is_compared_with_the_book_at_its_own_scale(ran, monkeypatch):
+    """If it has a record there, and the page can be executed from it."""
+    notebook = nbformat.read(ran, as_version=4)
+    notebook.metadata["grokbook"]["parameters"] = {"scale": "laptop"}
+    claim_of(notebook)["verdict"] = "fails, small"
+
+    def execute(page_ids, parameters, out):
+        assert (page_ids, parameters) == ([ID], {"scale": "laptop"})
+        nbformat.write(notebook, out / "fig01.ipynb")
+        return [out / "fig01.ipynb"]
+
+    def fail(*_):
+        raise PageError("it lacks an arm")
+
+    nbformat.write(notebook, ran)
+    asked = {"set": "optimizer.lr=0.02", "scale": "laptop"}
+    both = "book (paper) | changed (scale too)"
+    for arms, run, place, head in (
+        ({"lr 0.01"}, execute, "laptop scale, 0", "book (laptop) | changed"),
+        (set(), execute, "paper scale, 1", both),
+        ({"lr 0.01"}, fail, "paper scale, 1", both),
+    ):
+        monkeypatch.setattr(reruns.records, "recorded_arms", lambda _, arms=arms: arms)
+        monkeypatch.setattr(pages, "execute", run)
+        notebook.metadata["grokbook"]["parameters"] = {"scale": "laptop"}
+        nbformat.write(notebook, ran)
+        summary = next(reruns.compare(ran))
+        assert f"come out as in the book at {place} otherwise" in summary
+        notebook.metadata["grokbook"]["parameters"] = asked
+        nbformat.write(notebook, ran)
+        _, _, line, _ = reruns.compare(ran)
+        assert line.replace(" | yours (laptop)", "") == f"claim | {head}"
+
+
 def test_claims_are_matched_by_the_id_that_they_are_registered_under(ran):
     _, row = rewritten(ran, statement="2 + 2 = 4, with arm b")
     assert row.startswith("2 + 2 = 4 | 4")
-    assert row.endswith(", of: 2 + 2 = 4, with arm b | agrees")
+    assert row.endswith("; tested there: 2 + 2 = 4, with arm b | agrees")
     summary, *rows = rewritten(ran, id="another")
     assert [row.rpartition("| ")[2] for row in rows] == ["", ""]
     assert summary.startswith("Of 2 claims 0") and "2 cannot be compared" in summary

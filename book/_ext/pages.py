@@ -124,10 +124,12 @@ def execute(
 
     Without ``parameters`` the twins in the book are replaced, unless one was edited.
     With them (a rerun) each page is written to ``out``, a folder, by default
-    `_build/reruns`. Nothing is run before every name and type is accepted, and a page
-    that fails replaces nothing. With ``retrain`` the terminal shows the progress of the
-    training. ``set`` among the parameters changes settings of what a page trains, see
-    `claimbook.change`, and ``arms`` is a pattern of the arms to change.
+    `_build/reruns`, under a name that has its scale and its changed settings. Nothing
+    is run before every name and type is accepted, and a page that fails replaces
+    nothing. With ``retrain`` the terminal shows the progress of the training, and
+    without a scale, or at the "best", it is at laptop scale. ``set`` among the
+    parameters changes settings of what a page trains, see `claimbook.change`, and
+    ``arms`` is a pattern of the arms to change.
     """
     jobs = []
     for page_id in dict.fromkeys(page_ids):
@@ -136,9 +138,14 @@ def execute(
         values = typed(page_id, parameters or {}, known)
         if values.get("scale", "best") != "best":
             choose("scale", values["scale"], SCALES)
-        if values.get("set") or values.get("arms"):
-            values = {"scale": "laptop"} | values | {"retrain": True}
-            change_of(values).check(experiments(page_id, values["scale"]))
+        is_changed = bool(values.get("set") or values.get("arms"))
+        if is_changed:
+            values["retrain"] = True
+        is_best = values.get("scale", "best") == "best"
+        if values.get("retrain") and is_best and "scale" in known:
+            values["scale"] = "laptop"  # what `evidence.Page` trains for "best"
+        if is_changed:
+            change_of(values).check(experiments(page_id, values.get("scale", "laptop")))
         target = find(page_id).with_suffix(".ipynb")
         if parameters or out:
             name = f"{page_id}{_name_suffix(values)}.ipynb"
@@ -153,8 +160,12 @@ def execute(
 
 
 def _name_suffix(values: dict[str, Any]) -> str:
-    """Return what the file name of a rerun says of its changed settings, "" of none."""
-    words = [values.get("set"), values.get("arms")]
+    """Return what the file name of a rerun says of its scale and its changed settings.
+
+    It is "" for the best scale and no change.
+    """
+    scale = values.get("scale", "best")
+    words = ["" if scale == "best" else scale, values.get("set"), values.get("arms")]
     marks = (re.sub(r"[^\w.=+-]+", "_", word) for word in words if word)
     return "".join(f" {mark}" for mark in marks)
 
@@ -197,6 +208,7 @@ def _execute(
     changed = str(change_of(values)) if values.get("set") else ""
     if values:
         notebooks.drop_findings(notebook, str(values.get("scale", "")), changed)
+        _make_plain(page_id, notebook)
     if changed:
         notebooks.insert_change(notebook, values["set"], values.get("arms", ""))
     notebook = _run(page_id, notebook, own)
@@ -220,6 +232,16 @@ def _execute(
         notebook.metadata["grokbook"]["parameters"] = values
     with written_whole(target) as part:
         part.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
+def _make_plain(page_id: str, notebook: NotebookNode) -> None:
+    """Turn the MyST Markdown of a rerun, in place, into what any Jupyter shows."""
+    from book._ext import handouts  # imports this module
+
+    plain = handouts.PlainMarkdown(page_id, numbers={}, exercises={})
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = plain.markdown(cell.source)
 
 
 class Progress:

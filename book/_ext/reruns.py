@@ -1,7 +1,8 @@
 """A rerun beside the book: claim | book | your run | agrees, in the terminal.
 
-Two verdicts differ where one claim holds and the other fails, or holds in part, at any
-scale and with any seeds. Nothing is compared with a smoke test.
+The book's side is its page at the scale of the rerun, from the records of the book, or
+as it stands in the book if there are none. Two verdicts differ where one claim holds
+and the other fails, or holds in part. Nothing is compared with a smoke test.
 
 With other settings the table is claim | book | yours | changed. It stands in the
 notebook too, and there the book's picture is below each one without the book's curves.
@@ -9,23 +10,27 @@ notebook too, and there the book's picture is below each one without the book's 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode, v4
 
 from book._ext import notebooks, pages
-from claimbook import tables
+from claimbook import records, tables
+from claimbook.change import Change
 from claimbook.claims.verdict import WORDS, outcome
+from claimbook.errors import PageError
+from claimbook.experiment import Experiment
 from claimbook.project import FIGURE_MIME
 
 SMOKE = (
     "It runs. At smoke scale nothing is judged, and most axes begin after the end of "
     "such runs: SCALE=laptop draws them."
 )
-BESIDE = "The book's figure:"
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,16 @@ class Pair:
         return book, rerun
 
     @property
-    def is_judged(self) -> bool:
-        """Whether both verdicts say that the claim holds, is mixed, or fails."""
-        return {*self.outcomes} <= {*WORDS}
+    def is_comparable(self) -> bool:
+        """Whether both verdicts say that the claim holds, is mixed, or fails.
+
+        With "mixed" one seed cannot be compared, as it is never mixed by itself.
+        """
+        if self.book is None or self.rerun is None:
+            return False
+        counts = self.rerun["n"], self.book["n"]  # of seeds, each of the other side
+        is_alone = ("mixed", 1) in zip(self.outcomes, counts, strict=True)
+        return {*self.outcomes} <= {*WORDS} and not is_alone
 
     @property
     def cells(self) -> tuple[str, str, str]:
@@ -60,13 +72,13 @@ class Pair:
         """
         claims = [claim for claim in (self.book, self.rerun) if claim]
         statement, *other = dict.fromkeys(claim["statement"] for claim in claims)
-        words = [_result(self.rerun), *(f"of: {text}" for text in other)]
-        return statement, _result(self.book), ", ".join(words)
+        words = [_result(self.rerun), *(f"tested there: {text}" for text in other)]
+        return statement, _result(self.book), "; ".join(words)
 
     @property
     def mark(self) -> str:
         """ "agrees" or "differs", "" if the verdicts cannot be compared."""
-        if not self.is_judged:
+        if not self.is_comparable:
             return ""
         book, rerun = self.outcomes
         return "agrees" if book == rerun else "differs"
@@ -74,7 +86,7 @@ class Pair:
     @property
     def change(self) -> str:
         """What another setting changed: the outcome, the value alone, or nothing."""
-        if self.book is None or self.rerun is None or not self.is_judged:
+        if self.book is None or self.rerun is None or not self.is_comparable:
             return "cannot be compared"
         book, rerun = self.outcomes
         if book != rerun:
@@ -97,22 +109,27 @@ def compare(path: Path) -> Iterator[str]:
     If it changed settings, the table is written into the notebook too.
     """
     rerun = nbformat.read(path, as_version=4)
-    book = notebooks.read_twin(pages.find(rerun.metadata["grokbook"]["page"]))
-    closing_of_book, closing = notebooks.closing(book), notebooks.closing(rerun)
-    pairs = _pairs(closing_of_book, closing)
-    change = change_in(rerun)
+    page_id = rerun.metadata["grokbook"]["page"]
+    parameters = rerun.metadata["grokbook"].get("parameters", {})
+    book = _book_at(page_id, parameters.get("scale", "best"))
+    scale_of_book, scale = _scale(book), _scale(rerun)
+    closing = notebooks.closing(rerun)
+    place = "the book"
+    if {scale_of_book, scale} != {"paper"}:
+        place = f"the book at {scale_of_book} scale"
+    pairs = _pairs(notebooks.closing(book), closing)
+    change = pages.change_of(parameters) if parameters.get("set") else None
     if change:
-        scales = (
-            f" ({stored['scale']})" if "scale" in stored else ""
-            for stored in (closing_of_book, closing)
-        )
-        of_book, of_rerun = map("".join, zip(("book", "yours"), scales, strict=True))
-        head = ("claim", of_book, of_rerun, "changed")
+        effect = "changed" if scale == scale_of_book else "changed (scale too)"
+        head = ("claim", f"book ({scale_of_book})", f"yours ({scale})", effect)
         rows = [(*pair.cells, pair.change) for pair in pairs]
+        levelled = change.levelled(_trained(closing, change, page_id, scale))
         yield f"With {change}:"
+        yield from levelled
         yield from map(" | ".join, [head, *rows])
-        _add_figures(rerun, book)
-        rerun.cells.insert(1, v4.new_markdown_cell(tables.grid(head, rows).html))
+        _add_figures(rerun, book, f"The figure of {place}:")
+        table = "\n\n".join([*levelled, tables.grid(head, rows).html])
+        rerun.cells.insert(1, v4.new_markdown_cell(table))
         nbformat.write(rerun, path)
     is_smoke = any(read["scale"] == "smoke" for read in closing.get("read", []))
     if is_smoke:
@@ -120,16 +137,53 @@ def compare(path: Path) -> Iterator[str]:
     elif not change:
         counts = Counter(pair.mark for pair in pairs)
         yield (
-            f"Of {len(pairs)} claims {counts['agrees']} come out as in the book, "
+            f"Of {len(pairs)} claims {counts['agrees']} come out as in {place}, "
             f"{counts['differs']} otherwise; {counts['']} cannot be compared."
         )
         yield from (" | ".join([*pair.cells, pair.mark]) for pair in pairs)
 
 
-def change_in(rerun: NotebookNode) -> str:
-    """Return the settings that a rerun changed, in words; "" without any."""
-    parameters = rerun.metadata["grokbook"].get("parameters", {})
-    return str(pages.change_of(parameters)) if parameters.get("set") else ""
+def _book_at(page_id: str, scale: str) -> NotebookNode:
+    """Return the page of the book that a rerun at a scale is compared with.
+
+    It is executed at that scale, unless it stands there in the book, or the book has no
+    record of it. A page that cannot be executed from what there is, as it lacks an arm,
+    is returned as it stands in the book, too.
+    """
+    twin = notebooks.read_twin(pages.find(page_id))
+    scales = {read["scale"] for read in notebooks.closing(twin).get("read", [])}
+    if scale in ("best", "smoke") or scales == {scale}:
+        return twin
+    if any(map(records.recorded_arms, pages.experiments(page_id, scale))):
+        with TemporaryDirectory() as folder, suppress(PageError):
+            (path,) = pages.execute([page_id], {"scale": scale}, Path(folder))
+            return nbformat.read(path, as_version=4)
+    return twin
+
+
+def _trained(
+    closing: dict[str, Any], change: Change, page_id: str, scale: str
+) -> list[Experiment]:
+    """Return what a rerun trained, as it is without the change.
+
+    Of each experiment of the page these are the arms that are among the members in the
+    closing cell of the rerun, which have the change.
+    """
+    keys = {key for read in closing["read"] for key in read["members"].values()}
+    trained = []
+    for experiment in pages.experiments(page_id, scale):
+        pairs = zip(experiment.arms, change.of(experiment).arms, strict=True)
+        arms = tuple(old for old, new in pairs if new.training_key in keys)
+        trained.append(replace(experiment, arms=arms))
+    return trained
+
+
+def _scale(notebook: NotebookNode) -> str:
+    """Return the scale that a notebook was executed at, of "best" that of its box."""
+    scale = notebook.metadata["grokbook"].get("parameters", {}).get("scale", "best")
+    if scale == "best":
+        return str(notebooks.closing(notebook).get("scale", "paper"))
+    return str(scale)
 
 
 def _pairs(*closings: dict[str, Any]) -> list[Pair]:
@@ -141,10 +195,11 @@ def _pairs(*closings: dict[str, Any]) -> list[Pair]:
     return [Pair(book.get(row), rerun.get(row)) for row in book | rerun]
 
 
-def _add_figures(rerun: NotebookNode, book: NotebookNode) -> None:
+def _add_figures(rerun: NotebookNode, book: NotebookNode, label: str) -> None:
     """Append the book's figure to each cell whose own does not show it, in place.
 
-    A figure shows it if it has the book's curves, or is the same.
+    ``label`` stands above it. A figure shows it if it has the book's curves, or is the
+    same.
     """
     figure_of_book = {_figure_name(cell): data for cell, data in _figures(book)}
     for cell, data in _figures(rerun):
@@ -154,8 +209,8 @@ def _add_figures(rerun: NotebookNode, book: NotebookNode) -> None:
         shown, shown_in_book = data[FIGURE_MIME], other[FIGURE_MIME]
         if shown.get("has_book") or shown["sha256"] == shown_in_book["sha256"]:
             continue
-        figure = {"image/png": other["image/png"], "text/plain": BESIDE}
-        cell.outputs.append(v4.new_output("stream", text=f"{BESIDE}\n"))
+        figure = {"image/png": other["image/png"], "text/plain": label}
+        cell.outputs.append(v4.new_output("stream", text=f"{label}\n"))
         cell.outputs.append(v4.new_output("display_data", figure))
 
 
