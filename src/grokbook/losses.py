@@ -192,6 +192,7 @@ class _StableMax(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
         above, below = x.clamp(min=0), x.clamp(max=0)
+        # in place, as both are new tensors
         return above.add_(1).div_(below.neg_().add_(1))
 
     @staticmethod

@@ -116,6 +116,7 @@ class _RadialError(torch.autograd.Function):
         (h,) = ctx.saved_tensors
         length = torch.linalg.vector_norm(h, dim=-1)
         excess = 1 - ctx.target / torch.where(length > 0, length, 1)
+        # the second is the target's
         return h * (2 / h.numel() * grad * excess)[..., None], None
 
 

@@ -52,7 +52,7 @@ class Growth(NamedTuple):
 def coupled_growth(eta: float, epsilon: float, classes: int) -> Growth:
     """Return the growth of W and mu under W <- W - alpha mu, mu <- mu - beta W.
 
-    Both change at once, of one step's values, and the ratio is -sqrt(alpha / beta).
+    The right sides are those before the step, and the ratio is -sqrt(alpha / beta).
     alpha = eta epsilon / K and beta = eta epsilon, where eta is the learning rate. The
     eigenvalues are 1 + sqrt(alpha beta) and 1 - sqrt(alpha beta) (eq. 40 to 43). Raises
     ZeroDivisionError for a rate or a residual mass of 0.

@@ -59,7 +59,8 @@ class _OneDNNLinear(torch.autograd.Function):
         # dx = g W, dW = g^T x and db = the sum of g over rows, of g (..., out)
         x, weight = ctx.saved_tensors
         need_x, need_weight, need_bias = ctx.needs_input_grad
-        # gradients are on if this derivative is to be differentiated
+        # product(a, b, None) is a b^T; gradients are on if this derivative is to be
+        # differentiated
         product = _OneDNNLinear.apply if torch.is_grad_enabled() else _onednn_product
         grad_rows = grad.reshape(-1, grad.shape[-1])
         grad_x = product(grad, weight.T, None) if need_x else None
@@ -70,6 +71,7 @@ class _OneDNNLinear(torch.autograd.Function):
             # with the wider factor second it is up to 20 % faster, but for wide inputs
             is_wide = x_rows.shape[-1] > _WIDE_INPUTS
             if is_wide or grad_rows.shape[-1] > x_rows.shape[-1]:
+                # (in, out), turned to the weight's (out, in)
                 grad_weight = product(x_rows.T, grad_rows.T, None).T
             else:
                 grad_weight = product(grad_rows.T, x_rows.T, None)
@@ -78,6 +80,7 @@ class _OneDNNLinear(torch.autograd.Function):
 
     @staticmethod
     def vmap(_info, in_dims, x, weight, bias):
+        # 0 is the dimension of the members in the result
         return torch.vmap(F.linear, in_dims)(x, weight, bias), 0
 
 
@@ -173,6 +176,7 @@ class _GatherSum(_Gather):
 
     @staticmethod
     def forward(table, index):
+        # a bag is a row of the index
         return F.embedding_bag(index, table, mode="sum")
 
     @staticmethod
@@ -186,6 +190,7 @@ class _GatherSum(_Gather):
 
     @staticmethod
     def vmap(_info, in_dims, table, index):
+        # 0 is the dimension of the members in the result
         return torch.vmap(_sum_of_gathers, in_dims)(table, index), 0
 
 

@@ -89,6 +89,7 @@ class Layout:
         for site in self.dropout_at:
             choose("site of dropout", site, SITES)
         if not isinstance(self.read, int) or self.read < 1:
+            # raises for a number below 1 too
             choose("value of read", self.read, ("last", "all"))
 
     def dropout_for(self, site: str) -> nn.Dropout:
@@ -233,6 +234,7 @@ class Block(nn.Module):
         self.norms = nn.ModuleDict()
         for position in layout.norms:
             module_name = choose("norm position", position, NORM_AT)
+            # query and key and value share one: a second one replaces it, as new
             self.norms[module_name] = layout.new_norm(layout.width)
         self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")

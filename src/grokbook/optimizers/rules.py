@@ -285,7 +285,7 @@ def adam_divisors(optimizer: Optimizer) -> list[Tensor]:
     parameter has no second moment, as before the first step of an ``AdamW``; before
     that of a ``StackedAdamW`` all are NaN.
     """
-    divisors = []
+    divisors: list[Tensor] = []
     for group in optimizer.param_groups:
         _, beta2 = group["betas"]
         for p in group["params"]:
@@ -296,5 +296,5 @@ def adam_divisors(optimizer: Optimizer) -> list[Tensor]:
             root = second.double().sqrt() / correction
             # a list of one tensor; eps may be (members,)
             eps = foreach_operand(group["eps"], [root])
-            divisors.extend(torch._foreach_add([root], eps))
+            divisors += torch._foreach_add([root], eps)
     return divisors
