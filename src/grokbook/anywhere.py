@@ -115,7 +115,7 @@ class StableMaxLoss(nn.Module):
         shapes = f"logits {tuple(logits.shape)} and labels {tuple(labels.shape)}"
         if not logits.is_floating_point():
             raise ValueError(f"logits are floating point numbers, not {logits.dtype}")
-        # before the shapes: probabilities of classes have other ones
+        # before the shapes, as probabilities of classes, which torch takes, have others
         if labels.dtype.is_floating_point or labels.dtype == torch.bool:
             raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
         if labels.shape != rows.shape[:-1]:
@@ -140,9 +140,9 @@ class CollapseFreeLoss(StableMaxLoss):
 
 
 class Pull:
-    """A penalty on the norms of the outputs of modules in their last forward pass.
+    """A penalty on the norms of what modules put out since it was last asked for.
 
-    ``pull()``, to be added to each loss, is strength * sum over modules of the mean
+    ``pull()``, to be added to each loss, is strength * sum over outputs of the mean
     over rows of (||h|| - target)^2 / width, where h (*rows, width) is an output of a
     module. A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial
     penalty.
@@ -168,7 +168,7 @@ class Pull:
 
         Raises RuntimeError if there is none since the last call.
         """
-        if not torch.is_grad_enabled():
+        if not torch.is_grad_enabled():  # as in an evaluation, which collected nothing
             return torch.zeros(())
         if not self.outputs:
             raise RuntimeError(

@@ -56,7 +56,7 @@ class Layout:
 
     vocabulary: int
     positions: int = 2
-    depth: int = 1
+    depth: int = 1  # blocks, one at least
     width: int = 128
     heads: int = 4
     hidden: tuple[int, ...] = (512,)  # widths of a block's hidden layers, one at least
