@@ -49,6 +49,7 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ("lr=0.1", "unknown setting 'lr': use optimizer.lr"),
         ("loss=stablemx", "unknown loss 'stablemx': use one of "),
         ("optimizer.lr=fast", "optimizer.lr cannot be 'fast': it is 0.01 in the book"),
+        ("optimizer.lr={[]:1}", "optimizer.lr cannot be '{[]:1}': it is 0.01 in"),
         ("optimizer.lr=True", "so give a number"),
         ("optimizer.lr=1e999", "optimizer.lr cannot be inf: give a finite number"),
         ("optimizer.lr=-1", "optimizer.lr cannot be -1: give a number of at least 0"),

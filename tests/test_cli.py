@@ -142,7 +142,10 @@ def test_wrong_calls(grokbook, tmp_path):
         (["list", "--scale", ""], "unknown scale ''"),
         (["run", ""], "unknown experiment ''"),
         (["run", NAME, "--arms", "x*"], "unknown arm 'x*'", "AdamW"),
-        (["run", NAME, "--seeds", "7"], "unknown seed at laptop scale '7'"),
+        (
+            ["run", "basics", "--seeds", "7"],
+            "unknown seed at laptop scale '7': use one of 42, 0, 1, 2, 3\n",
+        ),
     ):
         sentence(grokbook(*words), 2, *parts)
     assert cli._budget_seconds("0") == 0

@@ -3,12 +3,14 @@
 from dataclasses import fields, replace
 from itertools import product
 
+import pytest
 import torch
 from golden.arms import ARMS
 from helpers import ENCODER, MLP, arm
 
 from claimbook import names, papers
 from claimbook.engine import build
+from claimbook.errors import BookError
 from claimbook.experiment import NOT_TRAINED, SCALES, Arm, Spec
 from claimbook.papers import END, Registry, Size, experiment, row, shared, shrink
 
@@ -86,6 +88,7 @@ def test_every_smoke_test_is_tiny_and_keeps_the_classes_of_its_modulus():
         ({"p": 97}, {"classes": 98, "vocabulary": 99}, [11, 12, 13]),
         ({"p": 113, "encoding": "binary"}, {"classes": 113}, [113, "binary", 113]),
         ({}, {"classes": 10, "vocabulary": 5000}, [10, 256]),
+        ({"p": 7}, {"classes": 8}, [7, 8]),
     ):
         data, model = Spec("modular", **data), Spec("mlp", **options)
         small = shrink(arm(dataset=data, model=model))
@@ -144,5 +147,8 @@ def test_rows_have_what_all_share_unless_they_say_otherwise():
     assert (a.epochs, a.dataset.options["p"], b.log[1]) == (90, 59, (80, 20))
     assert smoke.arms[2].loss == softmax
     assert smoke.arms[2].model == Spec("mlp", classes=11, widths=(8, 8))
+    assert row("") == {"name": ""}
+    with pytest.raises(BookError, match="new has two 'fig1': rename one"):
+        registry.section(figures)
     (d,) = registry["fig2"]("paper").arms
     assert (registry["fig2"]("paper").seeds, d.keep, d.loss) == ((5, 6), (), softmax)

@@ -56,6 +56,7 @@ OWN |= {"relu_trace": {"weights": [random(6, 6, seed=4), HEAD]}}
 CALLS = [(name, OWN.get(name, {})) for name in METRICS]
 CALLS += [
     ("gram_eigenvalues", {"exact": False}),
+    ("radial_energy", {"g": 1e-9 * FEATURES}),  # below the mask
     ("ratio", {"part": torch.zeros(3), "whole": torch.zeros(3)}),
     *(
         ("collapse_fraction", {"dtype": dtype})
@@ -186,17 +187,17 @@ def test_what_does_not_depend_on_the_length_does_not_at_the_ends_of_float64(scal
     other = FEATURES + 1
     expected = float(metrics.cosine(FEATURES, other))
     found = metrics.cosine(scale * FEATURES, other / scale)
-    assert float(found) == pytest.approx(expected, rel=1e-12)
+    assert found == pytest.approx(expected, rel=1e-12)
     for measure in (metrics.participation_ratio, partial(metrics.top_share, k=3)):
         expected = float(measure(EIGENVALUES))
-        assert float(measure(scale * EIGENVALUES)) == pytest.approx(expected, rel=1e-12)
+        assert measure(scale * EIGENVALUES) == pytest.approx(expected, rel=1e-12)
     for measure in (metrics.feature_alignment, metrics.shared_direction):
         expected = float(measure(FEATURES))
-        assert float(measure(scale * FEATURES)) == pytest.approx(expected, rel=1e-12)
+        assert measure(scale * FEATURES) == pytest.approx(expected, rel=1e-12)
     expected = metrics.radial_energy(FEATURES, other)
     found = metrics.radial_energy(scale * FEATURES, other / scale)
     for name in ("mean", "summed"):
-        assert float(found[name]) == pytest.approx(float(expected[name]), rel=1e-12)
+        assert found[name] == pytest.approx(float(expected[name]), rel=1e-12)
     found = metrics.neural_collapse(scale * FEATURES, torch.arange(9) % 4, HEAD / scale)
     expected = metrics.neural_collapse(FEATURES, torch.arange(9) % 4, HEAD)
     torch.testing.assert_close([*found], [*expected], rtol=1e-12, atol=0)

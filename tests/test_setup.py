@@ -617,5 +617,8 @@ def test_a_choice_names_what_is_near():
     with pytest.raises(UnknownName, match=words) as caught:
         choose("loss", "stabelmax", known)
     assert isinstance(caught.value, ValueError) and caught.value.code == 2
-    with pytest.raises(UnknownName, match="unknown loss 3"):
-        choose("loss", 3, known)
+    words = r"unknown loss \[\]: use one of none, as none is known$"
+    with pytest.raises(UnknownName, match=words):
+        choose("loss", [], {})
+    with pytest.raises(UnknownName, match="use one of basics/grokking, liu2026/"):
+        papers.recorded("a", "paper")

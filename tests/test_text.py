@@ -99,6 +99,8 @@ def test_a_text_that_is_too_short_or_not_there(folder, monkeypatch):
     assert characters(block=19).x_test.shape == (1, 19)
     with pytest.raises(UnknownName, match="unknown data file 'hamlet.txt'"):
         characters("hamlet.txt")
+    with pytest.raises(BookError, match="vocabulary is a whole number from 256 on"):
+        encoder(255)  # tiktoken panics at the first byte that lacks
     for how, what in (
         ({"block": 0}, "block"),
         ({"test_blocks": 0}, "number of blocks"),

@@ -30,17 +30,19 @@ UNITS = "epochs in optimizer steps, accuracies as fractions, losses as means ove
 
 @errors.needing_extra()
 def record(name: str, *, scale: str = "best") -> "DataFrame":
-    """Return all recorded members of an experiment as one table.
+    """Return what is recorded of an experiment as one table, a row per logged epoch.
 
     ``name`` is "<paper>/<id>"; ``scale`` is "paper", "laptop", "smoke", or "best" for
-    the first of these at which there is a record. The table has a row per arm, seed and
-    logged epoch. Its ``attrs`` have the title of the paper, the settings, and for each
-    member, named "arm|seed", the device and the commit that trained it. Raises
-    UnknownName if nobody has recorded the experiment, and NoRecord if nobody has at
-    this scale.
+    the first of these at which there is a record. The columns are arm, seed, epoch and
+    then what was measured, NaN where it was not. The ``attrs`` have the title of the
+    paper, the settings, the units and the licence, and for each member, named
+    "arm|seed", its metadata, such as the device and the commit that trained it. Raises
+    UnknownName for an unknown scale or if nobody has recorded the experiment, NoRecord
+    if nobody has at this scale, and RecordError if a file is damaged.
     """
     from claimbook import papers, project
 
+    # `recorded` finds the experiment without running code of the book
     stored = papers.record(name, scale=scale, find=papers.recorded)
     frame = stored.frame.copy()
     frame.attrs = {
@@ -60,7 +62,7 @@ def members() -> "DataFrame":
     It has a row for each experiment, scale, arm and seed. Experiments may share a
     training, so that a file may stand in several rows. The columns are experiment,
     scale, arm, seed, file (below the folder of the records) and digest (the SHA-256 of
-    what is recorded).
+    what is recorded). Raises BookError if the table is missing or damaged.
     """
     from claimbook import project, records
 
@@ -72,7 +74,8 @@ def verdicts() -> "DataFrame":
     """Return what the papers claim and what came of it: a row per page and claim.
 
     The columns are the page and what its closing table stores of a claim: the paper's
-    words (quote), the test (statement), the result (ours), the verdict and others.
+    words (quote), the test (statement), the result (ours), the verdict and others. In a
+    folder without pages, and without data/claims.json, the table is empty.
     """
     import json
 
@@ -81,13 +84,14 @@ def verdicts() -> "DataFrame":
     from claimbook import project
 
     table = project.home() / "data" / "claims.json"
-    if table.is_file():  # in a download, which has no pages
+    if table.is_file():  # in a download, which has this table in place of pages
         return pd.read_json(table)
     rows = []
     for path in sorted(project.home().glob("book/*/*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for output in cell.get("outputs", ()):
-                # what the closing cell of a page stores, see `claims.Sheet.closing`
+                # what the closing cell of a page stores, see `claims.Sheet.closing`;
+                # any other output counts as one without claims
                 stored = output.get("data", {}).get(project.CLAIMS_MIME, {"claims": ()})
                 rows += [{"page": stored["page"]} | row for row in stored["claims"]]
     return pd.DataFrame(rows)

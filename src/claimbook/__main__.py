@@ -10,7 +10,11 @@ from claimbook import errors
 
 
 def main() -> int:
-    """Run the command, with SIGTERM treated as Ctrl-C, and return its exit code."""
+    """Run the command, with SIGTERM treated as Ctrl-C, and return its exit code.
+
+    It is that of `cli.main`; before that is imported, 130 for Ctrl-C, and 1, with a
+    sentence, if a package is missing.
+    """
     try:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with errors.needing_extra():

@@ -33,8 +33,9 @@ class Change:
     """New values by the path of a setting, for arms whose names fit a pattern.
 
     A path is a field of `Arm`, such as "epochs", or a field and an option of its spec,
-    such as "optimizer.lr". The path of a field with a spec alone changes the name of
-    the function or class; it keeps the options that this one has too.
+    such as "optimizer.lr". The path of a field with a spec alone, such as "optimizer",
+    changes the name of the function or class; of the options those stay that the new
+    one has too.
     """
 
     settings: dict[str, Any]
@@ -51,7 +52,8 @@ class Change:
         """Return an experiment with the new values in all arms that have the settings.
 
         Arms whose name fits no pattern, or that have none of the settings, stay as they
-        are.
+        are. Raises BookError for a value that does not fit, which `check` does for all
+        experiments beforehand.
         """
         return replace(experiment, arms=tuple(map(self._changed, experiment.arms)))
 
@@ -71,7 +73,7 @@ class Change:
         if not arms:
             raise BookError("no experiment is trained here: there is nothing to change")
         check_named(arms, self.arms)
-        # the values of each setting, one for each arm that has it
+        # the values of each setting, one for each arm to change that has it
         values_by_path: dict[str, list[Any]] = {}
         for arm in arms:
             if is_named(arm, self.arms):
@@ -92,6 +94,7 @@ class Change:
         if not is_named(arm, self.arms):
             return arm
         for path, value in self.settings.items():
+            # anew each time: a new name of a spec has other options
             present = settings_of(arm)
             if path in present:
                 arm = _with_setting(arm, path, _converted(path, value, present[path]))
@@ -101,7 +104,8 @@ class Change:
 def check_named(arms: Iterable[Arm], patterns: Iterable[str]) -> None:
     """Raise UnknownName for a pattern that fits the name of none of the arms.
 
-    A pattern is one of `fnmatch`, such as "lr 0.05*".
+    A pattern is one of `fnmatch`, such as "lr 0.05*". Without patterns nothing is
+    raised.
     """
     names = dict.fromkeys(arm.name for arm in arms)
     for pattern in patterns:
@@ -118,20 +122,20 @@ in_use: Change | None = None
 def use(settings: str, arms: str = "") -> None:
     """Set ``in_use``: pages of this process train with other settings from now on.
 
-    ``settings`` is a text as `read` takes it; ``arms`` is a pattern of names of arms,
-    or "" for all arms.
+    ``settings`` is a text as `read` takes it, which raises BookError for a wrong one;
+    ``arms`` is a pattern of names of arms, or "" for all arms.
     """
     global in_use
     in_use = read(settings, [arms] if arms else [])
 
 
 def _known_values(path: str, values_by_path: Mapping[str, list[Any]]) -> list[Any]:
-    """Return the values of a setting, ``values_by_path[path]``.
+    """Return the values that a setting has in the arms, ``values_by_path[path]``.
 
-    Raises BookError for an unknown path, with the settings whose last part it is or
-    whose names are near.
+    Raises BookError for an unknown path; its message names the settings whose last part
+    the path is, or those whose paths are near.
     """
-    # paths of options that are called so, such as "optimizer.lr" for "lr"
+    # the settings whose last part is the path, such as "optimizer.lr" for "lr"
     longer_paths = [known for known in values_by_path if known.endswith(f".{path}")]
     if longer_paths and path not in values_by_path:
         raise BookError(f"unknown setting {path!r}: use {' or '.join(longer_paths)}")
@@ -142,10 +146,10 @@ def read(settings: str, arms: Sequence[str] = ()) -> Change:
     """Return the change that a text describes, such as "optimizer.lr=0.02 epochs=900".
 
     Settings are separated by blanks, and quotes protect a blank in a value. A value is
-    a literal of Python, or else a string. ``arms`` are patterns of the names of the
-    arms to change, by default all. Raises BookError for a text that cannot be read so,
-    or that names no setting, or one twice. Whether arms have the settings is asked by
-    `Change.check`.
+    a literal of Python, or else the text itself. ``arms`` are patterns of the names of
+    the arms to change, by default all. Raises BookError for a text that cannot be read
+    so, or that names no setting, or one twice. Whether arms have the settings is asked
+    only by `Change.check`.
     """
     values = {}
     try:
@@ -164,7 +168,7 @@ def read(settings: str, arms: Sequence[str] = ()) -> Change:
             raise BookError(f"{path} is given twice: leave one out")
         try:
             values[path] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError):  # no literal, such as a name
             values[path] = text
     if not values:
         raise BookError("no setting is given: write one as in optimizer.lr=0.02")
@@ -174,9 +178,10 @@ def read(settings: str, arms: Sequence[str] = ()) -> Change:
 def settings_of(arm: Arm) -> dict[str, Any]:
     """Return the settings of an arm that a reader can change, by their paths.
 
-    Options that the arm leaves out are included with their defaults. Fields that say
-    only what is measured (``NOT_TRAINED``) are left out: they are not part of the key
-    of a training.
+    Options that the arm leaves out are included with their defaults. Of several specs
+    in a field, such as penalties, an option that they share has the value of the last.
+    Fields that say only what is measured (``NOT_TRAINED``) are left out: they are not
+    part of the key of a training.
     """
     settings: dict[str, Any] = {}
     for name, spec in arm.specs():
@@ -204,21 +209,21 @@ def _with_setting(arm: Arm, path: str, value: Any) -> Arm:
     field, _, option = path.partition(".")
     if path == "epochs":
         return _with_epochs(arm, value)
-    if field not in canonical.KINDS:
+    if field not in canonical.KINDS:  # it holds no spec, such as "alpha"
         return replace(arm, **{field: value})
 
     def with_value(part: Any) -> Any:
-        """Return a part of the field, with the new value if it has the setting.
+        """Return a part of the arm's field, with the new value if it has the setting.
 
-        The parts of a field are a spec, several specs, or the epoch and the spec of a
-        later loss.
+        A field is one spec, or has as parts several specs, or the epoch and the spec of
+        a later loss.
         """
         if not isinstance(part, Spec):
             return part  # the epoch
         if not option:
             return _with_name(field, part, value)
         if option not in _options(field, part):
-            return part  # another of several penalties
+            return part  # one of several penalties, and another has the option
         return Spec(part.name, **part.options | {option: value})
 
     old = getattr(arm, field)
@@ -227,7 +232,7 @@ def _with_setting(arm: Arm, path: str, value: Any) -> Arm:
     else:
         changed = with_value(old)
     if path == "dataset.p" and "encoding" not in arm.dataset.options:
-        growth = value - _options(field, arm.dataset)["p"]
+        growth = value - _options(field, arm.dataset)["p"]  # of the modulus
         counts = {
             name: count + growth
             for name, count in arm.model.options.items()
@@ -241,7 +246,7 @@ def _with_name(field: str, spec: Spec, name: str) -> Spec:
     """Return a spec of another name, with those options that the new name has as well.
 
     ``field`` is that of the spec in an arm. Raises UnknownName if no function or class
-    of its kind is called so.
+    of its kind is called ``name``.
     """
     import inspect
 
@@ -249,6 +254,7 @@ def _with_name(field: str, spec: Spec, name: str) -> Spec:
 
     kind = canonical.KINDS[field]
     parameters = inspect.signature(names.resolve(kind, Spec(name))).parameters
+    # with those that the signature hides in ``**options``
     known = {*parameters, *canonical.options(kind, name, {})}
     shared = {option: v for option, v in spec.options.items() if option in known}
     return Spec(name, **shared)
@@ -257,12 +263,12 @@ def _with_name(field: str, spec: Spec, name: str) -> Spec:
 def _with_epochs(arm: Arm, epochs: int) -> Arm:
     """Return an arm with another last epoch.
 
-    What was logged or kept at the old last epoch is so at the new one; weights of later
-    epochs are not kept.
+    What was logged or kept at the old last epoch is so at the new one. Weights of
+    epochs after the new one are not kept.
     """
 
     def moved(epoch: int) -> int:
-        """Return an epoch, or the new last one in the place of the old."""
+        """Return an epoch as it is, but the new last one in place of the old."""
         return epochs if epoch == arm.epochs else epoch
 
     log = arm.log
@@ -276,13 +282,14 @@ def _converted(path: str, value: Any, old: Any) -> Any:
     """Return a new value of a setting, converted to the type of the old one.
 
     A whole number becomes a float where the old value is one, and a list a tuple, with
-    each item converted. Any value may take the place of None. Raises BookError if the
-    value is of another type, or outside the limits that "ranges" of book/project.yaml
-    has for the option.
+    each item converted. A value of any type may take the place of None. Raises
+    BookError if the value is of another type, a number that is not finite or is outside
+    the limits that "ranges" of book/project.yaml has for the option, or an empty tuple
+    in place of numbers.
     """
     refusal = f"{path} cannot be {value!r}"
     if isinstance(old, tuple | list):
-        first = old[0] if len(old) else None  # the others are of its type
+        first = old[0] if old else None  # the others are of its type
         needs_some = isinstance(first, int | float)  # as a network needs layers
         if not isinstance(value, tuple | list) or (needs_some and not value):
             example = repr(tuple(old)).replace(" ", "")
@@ -296,7 +303,8 @@ def _converted(path: str, value: Any, old: Any) -> Any:
         raise BookError(f"{refusal}: it is {old!r} in the book, so give {noun}")
     if is_number and not math.isfinite(value):
         raise BookError(f"{refusal}: give a finite number")
-    option = path.rpartition(".")[2]  # the whole path of a field such as "epochs"
+    # of the path of a field without a dot, such as "epochs", all of it
+    option = path.rpartition(".")[2]
     low, high = project.part("ranges").get(option, (-math.inf, math.inf))
     if is_number and not low <= value <= high:
         bound = f"at least {low:g}" if value < low else f"at most {high:g}"

@@ -25,7 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code, which the module's docstring lists.
 
     ``arguments`` are the words after "grokbook", by default those of this process. An
-    error that the reader can mend is one line on stderr.
+    error that the reader can mend is one line on stderr. Raises SystemExit for words
+    that argparse refuses (with code 2), and for --help.
     """
     errors.warn_in_one_line()
     try:
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(end="", flush=True)  # so that a closed pipe is noticed here
         return code
     except BrokenPipeError:  # the reader, such as `| head`, has ended
-        os._exit(0)
+        os._exit(0)  # at once: a usual exit would write to the pipe again
     except errors.BookError as error:
         errors.complain(str(error))
         return error.code
@@ -60,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("grokbook", description="Train the book's runs.")
     parser.add_argument("--version", action="store_true")
     commands = parser.add_subparsers(dest="command")
-    # the argument that several commands share
+    # has the argument that ``list``, ``status`` and ``run`` share
     with_names = argparse.ArgumentParser(add_help=False)
     names_argument = with_names.add_argument(
         "names", nargs="*", help="experiments, or beginnings"
@@ -111,9 +112,11 @@ def _parser() -> argparse.ArgumentParser:
 def given_path(text: str) -> Path:
     """Return the path that an argument gives.
 
-    Raises ArgumentTypeError for a path that no file can have, and for an empty text, as
-    of an unset variable: as a path it would be the working directory.
+    The path need not exist. Raises ArgumentTypeError for one that no file can have, and
+    for an empty text, as of an unset variable: as a path it would be the working
+    directory.
     """
+    # bytes that are not UTF-8 are surrogates in the text, which "replace" changes
     if not text or "\0" in text or text.encode(errors="replace").decode() != text:
         message = f"{text!r} is empty, has NUL or is not in UTF-8"
         raise argparse.ArgumentTypeError(message)
@@ -121,7 +124,7 @@ def given_path(text: str) -> Path:
 
 
 def _seed_list(text: str) -> list[int]:
-    """Return the seeds that an argument lists, separated by commas.
+    """Return the seeds that an argument lists, separated by commas: at least one.
 
     Raises ArgumentTypeError for anything but whole numbers.
     """
@@ -161,26 +164,30 @@ def _budget_seconds(text: str) -> float:
 def _matching_names(prefixes: list[str]) -> list[str]:
     """Return the names of the experiments that begin with any of the prefixes.
 
-    Without prefixes, all experiments are returned. Raises UnknownName if no experiment
-    begins with one of them.
+    Each name comes once; without prefixes all do. A prefix that is the name of an
+    experiment stands for it alone, see `papers.names`. Raises UnknownName for a prefix
+    with which no experiment begins, and for "".
     """
     if not prefixes:
         return papers.names()
     matching = []
     for prefix in prefixes:
         matches = papers.names(prefix)
-        if not (prefix and matches):  # "", as of an unset variable, begins every name
+        # "", as of an unset variable, begins every name: nobody means all of them
+        if not (prefix and matches):
             errors.choose("experiment", prefix, papers.names())  # raises
         matching += matches
     return list(dict.fromkeys(matching))
 
 
 def _list(options: argparse.Namespace) -> int:
-    """Run ``list`` or ``status``: print a line per recorded experiment and scale.
+    """Run ``list`` or ``status``: print a line per experiment and scale.
 
-    ``status`` reads every file of the records and reports damaged ones. Without names
-    of experiments it reports stale files and orphaned columns as well. Returns the exit
-    code, which is 1 if a file is damaged or stale.
+    ``status`` leaves out those without a record, and reads every file of the others,
+    where ``list`` reads the metadata alone. If a file is damaged, a sentence on stderr
+    takes the place of the line. Without names of experiments ``status`` reports stale
+    files and orphaned columns as well, those of all scales. Returns the exit code,
+    which is 1 if a file is damaged or stale.
     """
     is_status = options.command == "status"
     problems = []
@@ -207,11 +214,12 @@ def _list(options: argparse.Namespace) -> int:
 def _report_orphans() -> None:
     """Print on stderr the recorded columns that no observable makes any more.
 
-    Such columns are not a fault, but nobody can measure them again.
+    They are named by their stems, the names up to the first dot. They are not a fault,
+    but nobody can measure them again.
     """
     from claimbook import names, observing
 
-    stems = observing.stems(names.observables())
+    stems = observing.stems(names.observables())  # of what can be measured today
     for stem, count in records.orphans(stems).items():
         have = "1 member has" if count == 1 else f"{count} members have"
         errors.complain(
@@ -224,12 +232,14 @@ def _summary(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
     """Return what is recorded of an experiment, and how long all of it would take.
 
     ``members`` is the metadata of its recorded members, by "arm|seed". The entry
-    "recorded" is their number and "members" that of all. "seconds" has for each device
-    that trained some the estimated time of all members there, and "all" the same in
-    words. "last" is the day on which the last one was trained, or "never".
+    "recorded" is their number and "members" that of all, recorded or not. "seconds" has
+    for each device that trained some the estimated time of all members there, and "all"
+    the same in words, "no estimate" if none is recorded. "last" is the day on which the
+    last one was trained, or "never".
     """
     member_count = len(list(experiment.members()))
-    seconds_each = dict[str, list[float]]()  # of recorded members, by device
+    # training times of the recorded members, by device
+    seconds_each = dict[str, list[float]]()
     for meta in members.values():
         seconds_each.setdefault(meta["device_name"], []).append(meta["seconds"])
     seconds = {
@@ -251,10 +261,11 @@ def _summary(experiment: Experiment, members: dict[str, Any]) -> dict[str, Any]:
 def _target_folder(options: argparse.Namespace) -> Path | None:
     """Return the folder into which ``run`` records; None is that of the book's records.
 
-    With none of --out, --record and GROKBOOK_RECORDS the folder is data/reruns. Raises
-    BookError if --record would record code that is in no commit, or settings that are
-    not the book's, and UnknownName if all experiments are to be trained and no folder
-    is named.
+    It is that of --out, else None with --record or GROKBOOK_RECORDS, else data/reruns;
+    with --set, it is that of --out or else data/reruns. Raises BookError if --record
+    would record code that is in no commit, or if settings of --set would go to the
+    book's records. Raises UnknownName for a call without --set that names neither an
+    experiment nor a folder: it would train the whole book into data/reruns.
     """
     if options.set:
         folder = options.out or project.reruns_folder()
@@ -264,7 +275,7 @@ def _target_folder(options: argparse.Namespace) -> Path | None:
                 "of it: leave out --record, or name another folder with --out"
             )
         return folder
-    commit = project.commit()
+    commit = project.commit()  # ends with "+" if the code has changed since
     if options.record and not options.dry_run and commit.endswith(("+", "unknown")):
         raise errors.BookError(
             f"a record names the commit that trained it, and this would be {commit!r}: "
@@ -282,10 +293,13 @@ def _target_folder(options: argparse.Namespace) -> Path | None:
 def _check_selection(
     experiments: list[Experiment], options: argparse.Namespace
 ) -> None:
-    """Raise UnknownName for an arm or a seed that none of the experiments has."""
+    """Raise UnknownName for an option that selects nothing in any of the experiments.
+
+    That is a pattern of --arms that fits no arm, or one of --seeds that none has.
+    """
     change.check_named([arm for e in experiments for arm in e.arms], options.arms)
-    # as texts, which `errors.choose` takes
-    seeds = {str(seed) for experiment in experiments for seed in experiment.seeds}
+    # as texts, which `errors.choose` takes; a dict, as a set has no order to list
+    seeds = {str(seed): seed for e in experiments for seed in e.seeds}
     for seed in options.seeds:
         errors.choose(f"seed at {options.scale} scale", str(seed), seeds)
 
@@ -293,10 +307,10 @@ def _check_selection(
 def _run(options: argparse.Namespace) -> int:
     """Run ``run``: train the missing members, or with --dry-run print their order.
 
-    After training, a line for each experiment that lacked a member says how many are
-    recorded. Returns the exit code. Raises UnknownName if no experiment has one of the
-    arms or seeds that are asked for, and Unfinished if the time is up before all are
-    trained.
+    After training, a line for each experiment of which members were to be trained says
+    how many are recorded. Returns the exit code, 0. Raises UnknownName if no experiment
+    has one of the arms or seeds that are asked for, Unfinished if the time is up before
+    all are trained, and what `pool.train` raises.
     """
     from claimbook import names
     from claimbook.engine import device, pool
@@ -306,11 +320,11 @@ def _run(options: argparse.Namespace) -> int:
     matching = _matching_names(options.names)
     experiments = [papers.get(name, options.scale) for name in matching]
     _check_selection(experiments, options)
-    if options.record:
+    if options.record:  # raises for code from outside that nothing pins
         names.check_pinned(arm for e in experiments for arm in e.arms)
     if options.set:
         changed = change.read(" ".join(options.set), options.arms)
-        changed.check(experiments)
+        changed.check(experiments)  # raises if a setting cannot be changed so
         experiments = [changed.of(experiment) for experiment in experiments]
     tasks = pool.tasks(
         experiments,
@@ -325,7 +339,8 @@ def _run(options: argparse.Namespace) -> int:
             print(sharing, task.arm.name, task.seed, sep="\t")
         return 0
     if options.set:
-        pool.try_out(tasks)
+        pool.try_out(tasks)  # raises where a new setting cannot be trained
+    # how many are not recorded when the time is up
     remaining = pool.train(
         tasks,
         device=chosen_device,
@@ -341,7 +356,7 @@ def _run(options: argparse.Namespace) -> int:
         print(f"{experiment.name} {experiment.scale}: {count} members in {place}")
     if remaining:
         remedy = "the same command goes on from the checkpoints"
-        if options.replace:
+        if options.replace:  # the same command would train all of them again
             remedy = "name these with --arms and --seeds"
         message = f"time is up before {remaining} of {len(tasks)} members: {remedy}"
         raise errors.Unfinished(message)
@@ -349,10 +364,11 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    """Run ``merge``: copy records from other folders.
+    """Run ``merge``: copy records from other folders into the book's, or that of --out.
 
     It prints how many members were added, replaced and kept. Returns the exit code, 0;
-    `records.merge` says what it raises.
+    `records.merge` says what it raises. The book's records take no members of smoke
+    scale, and get their tables (`records.write_index`) anew.
     """
     from claimbook import names, observing
 
@@ -360,7 +376,7 @@ def _merge(options: argparse.Namespace) -> int:
     scales = [scale for scale in SCALES if scale != "smoke" or options.out]
     merged = records.merge(
         options.folders,
-        papers.every(scales),  # the book takes no members of smoke scale
+        papers.every(scales),
         options.out or project.records_folder(),
         replace=options.replace,
         uncommitted=options.uncommitted,

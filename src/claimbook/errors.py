@@ -68,7 +68,8 @@ class Unfinished(TrainingError):
 class Diverged(TrainingError):
     """The loss of some members became NaN.
 
-    ``outcomes`` has the results of all members trained together, and None for these.
+    ``outcomes`` has, in their order, the results of all members trained together, and
+    None for those whose loss did.
     """
 
     def __init__(self, message: str, outcomes: list[Any]):
@@ -80,34 +81,37 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
     """Return ``known[name]``, or the name itself if ``known`` is not a mapping.
 
     Raises UnknownName if ``known`` does not have the name: "unknown loss 'x': use one
-    of a, b", with the three nearest names at most, or the first twelve if none is near.
-    If there are but three names, all are listed. ``what`` is the kind of thing that is
-    named, such as "loss". A caller that needs only the error drops the result.
+    of a, b". All names are listed if there are at most three, else those that are
+    near, three at most, or the first twelve if none is near. ``what`` is the kind of
+    thing that is named, such as "loss". A caller that needs only the error drops the
+    result.
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
     near = difflib.get_close_matches(str(name), known, n=3)
     if len(known) <= 3:
         near += [other for other in known if other not in near]
-    near = near or list(known)[:12]
+    near = near or list(known)[:12] or ["none, as none is known"]
     raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
 
 
 def check_type(where: str, value: Any, kind: Any) -> None:
     """Raise BookError if a value that was read from a file is not of a type.
 
-    ``kind`` is a type as in an annotation: ``dict[str, list[int]]``. A whole number
-    counts something, so it is at least 1; NaN is not a number. A list is given for a
-    tuple, with all items of its last type. Keys of a dict are not checked. ``where``,
-    the file and the place of the value in it, begins the error's sentence.
+    ``kind`` is a type as in an annotation: ``dict[str, list[int]]``. None is never
+    right, as no file says it: ``float | None`` counts as ``float``. A whole number
+    counts something, so it is at least 1; infinity is a number, NaN is not. A tuple is
+    written as a list of its length, with all items of the tuple's last type. Keys of a
+    dict are not checked. ``where``, the file and the place of the value in it, begins
+    the error's sentence.
     """
     parts = get_args(kind)  # of dict[str, int] str and int
     kind = get_origin(kind) or kind
-    if kind is UnionType:  # or None, which is not written
+    if kind is UnionType:
         kind = parts[0]
     accepted = {float: int | float, tuple: list}.get(kind, kind)
     is_right = isinstance(value, accepted) and value == value  # NaN is not
-    is_right &= isinstance(value, bool) == (kind is bool)
+    is_right &= isinstance(value, bool) == (kind is bool)  # True is an int too
     if kind is int:
         is_right = is_right and value >= 1
     if kind is tuple:
@@ -135,15 +139,17 @@ def refuse_text(what: str, names: Any) -> None:
 def needing_extra() -> Iterator[None]:
     """Raise NotInstalled if the block, or a decorated function, lacks a package.
 
-    Its message names the extra of pyproject.toml that has the package.
+    Its message names the extra of pyproject.toml that has the package: that of
+    ``EXTRAS``, else "records".
     """
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         extra = EXTRAS.get(package, "records")
-        remedy = f"pip install 'grokking-book[{extra}]'"
-        raise NotInstalled(f"{package} is not installed: {remedy}") from error
+        raise NotInstalled(
+            f"{package} is not installed: pip install 'grokking-book[{extra}]'"
+        ) from error
 
 
 def one_line(error: BaseException) -> str:
@@ -152,10 +158,10 @@ def one_line(error: BaseException) -> str:
 
 
 def complain(sentence: str) -> None:
-    """Print on stderr, in one line, a sentence that says what is wrong."""
+    """Print on stderr a sentence that says what is wrong, after "grokbook: "."""
     print(f"grokbook: {sentence}", file=sys.stderr, flush=True)
 
 
 def warn_in_one_line() -> None:
-    """Make this process print warnings as one line, without their lines of code."""
+    """Make this process print a warning as its message, without place and code."""
     warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")

@@ -64,7 +64,7 @@ def experiment(name: str, reduced: str, **settings: Any) -> Row:
     ``name`` is the experiment's id within its paper. ``reduced`` says in words what
     laptop scale leaves out. ``settings`` are shared by the arms; ``seeds`` among them
     is the number of seeds, as a Size, or a tuple of the seeds themselves. Smoke scale
-    has the arms of both other scales, with two seeds.
+    has the arms of both other scales, with two seeds, or with those of the tuple.
     """
     return {"experiment": name, "reduced": reduced} | settings
 
@@ -72,7 +72,8 @@ def experiment(name: str, reduced: str, **settings: Any) -> Row:
 def shared(**settings: Any) -> Row:
     """Return a dict of settings for all arms that follow in an experiment.
 
-    A setting that an arm has itself takes precedence.
+    A setting that an arm has itself takes precedence. ``seeds`` among them, as in
+    `experiment`, counts for the arms before as well: an experiment has one set.
     """
     return settings
 
@@ -86,17 +87,20 @@ def row(
     """Return the dict of an arm: its settings beyond those that are shared.
 
     ``loss`` and ``optimizer`` are specs, or None to take the shared one. ``only`` among
-    the settings is the one scale at which the experiment has the arm.
+    the settings is the one scale at which the experiment has the arm, or "" for all;
+    smoke scale has every arm.
     """
     named = {"name": name, "loss": loss, "optimizer": optimizer}
-    return {key: value for key, value in named.items() if value} | settings
+    # by `section` a dict without a name is taken for shared settings
+    return {k: value for k, value in named.items() if value is not None} | settings
 
 
 def at_scale(scale: str, value: Any, end: int | None = None) -> Any:
     """Return a setting with each ``Size`` in it replaced by its value at a scale.
 
     Smoke scale has the value of laptop scale. ``end``, the last epoch of the arm, takes
-    the place of each ``END``; inside a spec None does, as no option is an epoch.
+    the place of each ``END``; inside a spec that becomes None, as no option is an
+    epoch. Tuples and options of specs are searched too.
     """
     if value is END:
         return end
@@ -114,8 +118,8 @@ class Registry(dict[str, Callable[[str], Experiment]]):
     """The experiments of one paper, by name, each as a function of the scale.
 
     ``paper`` is the folder of the paper. The first ``seed_count`` of the ``seeds`` are
-    trained, unless an experiment says otherwise. ``settings`` are shared by all arms of
-    the paper.
+    trained, at smoke scale two, unless an experiment says otherwise. ``settings`` are
+    shared by all arms of the paper.
     """
 
     def __init__(
@@ -131,12 +135,15 @@ class Registry(dict[str, Callable[[str], Experiment]]):
     def section(self, rows: Callable[[], Rows]) -> Callable[[], Rows]:
         """Register the experiments that a function yields, and return the function.
 
-        It is a decorator. The function yields dicts: for each experiment that of
-        ``experiment``, followed by those of ``shared`` and ``row``.
+        It is a decorator, and runs the function at once. The function yields dicts: for
+        each experiment that of ``experiment``, followed by those of ``shared`` and
+        ``row``. Raises BookError for a name that another experiment of the paper has.
         """
         for entry in map(dict, rows()):  # copies, since keys are taken out of them
             if "experiment" in entry:  # the rows that follow add to this draft
                 name = entry.pop("experiment")
+                if name in self:
+                    raise BookError(f"{self.paper} has two {name!r}: rename one")
                 draft = {"name": name, "reduced": entry.pop("reduced")}
                 draft |= {"seeds": self.seed_count, "arms": []}
                 settings = self.settings
@@ -144,9 +151,9 @@ class Registry(dict[str, Callable[[str], Experiment]]):
                 # rows that follow have been added; once a scale, since arms cache
                 # their training keys.
                 self[name] = cache(partial(self._make_experiment, draft))
-            if "name" in entry:
+            if "name" in entry:  # an arm
                 draft["arms"].append(settings | entry)
-            else:
+            else:  # shared settings, which the dict of an experiment has as well
                 draft["seeds"] = entry.pop("seeds", draft["seeds"])
                 settings = settings | entry
         return rows
@@ -155,8 +162,10 @@ class Registry(dict[str, Callable[[str], Experiment]]):
         """Return the experiment of a draft at a scale.
 
         The draft has the entries "name", "reduced", "seeds" (their number or a tuple of
-        them) and "arms", a list with the settings of each arm. Smoke scale has all
-        arms, whatever their ``only``.
+        them, or a Size of either) and "arms", a list with the settings of each arm.
+        Smoke scale has all arms, whatever their ``only``, and two seeds, or the tuple.
+        Raises KeyError for an arm without ``epochs``, and TypeError for one without
+        another setting that `Arm` needs.
         """
         is_smoke = scale == "smoke"
         arms = []
@@ -169,7 +178,7 @@ class Registry(dict[str, Callable[[str], Experiment]]):
                 arms.append(shrink(arm) if is_smoke else arm)
         seeds = at_scale(scale, draft["seeds"])
         if not isinstance(seeds, tuple):
-            seeds = self.seeds[: 2 if is_smoke else seeds]
+            seeds = self.seeds[: 2 if is_smoke else seeds]  # the first ones
         name = f"{self.paper}/{draft['name']}"
         reduced = draft["reduced"] if scale == "laptop" else ""
         return Experiment(name, scale, tuple(arms), seeds, reduced)
@@ -181,9 +190,9 @@ def shrink(arm: Arm) -> Arm:
     It has six epochs, and its options are at most as large as "smoke" of
     book/project.yaml says: few rows, a narrow network. No verdict is based on it.
 
-    The modulus p is reduced too, and with it the numbers of classes and tokens, which
-    are counted from it. Where numbers are written as codes, p sets the length of a code
-    and stays as it is.
+    The modulus p is reduced too, and by as much the numbers of classes and tokens,
+    which are p and a few more. Where numbers are written as codes ("encoding"), p sets
+    the length of a code and stays as it is.
     """
     limits = dict(project.part("smoke"))
     if "encoding" in arm.dataset.options:
@@ -192,9 +201,9 @@ def shrink(arm: Arm) -> Arm:
     p = arm.dataset.options.get("p", 0) if "p" in limits else 0
 
     def limited(option: str, value: Any) -> Any:
-        """Return an option at most as large as its limit, if it has one."""
-        if p and option in COUNTED:
-            return value - p + limits["p"]
+        """Return an option's value, at most as large as its limit if it has one."""
+        if p and option in COUNTED:  # classes and tokens: as many less as p is
+            return value - p + min(p, limits["p"])
         if option not in limits:
             return value
         if isinstance(value, tuple):
@@ -205,7 +214,7 @@ def shrink(arm: Arm) -> Arm:
         """Return a spec with all its options limited."""
         return Spec(spec.name, **{k: limited(k, v) for k, v in spec.options.items()})
 
-    # settings that the arm does not have stay None
+    # settings that the arm does not have stay None, or ()
     return replace(
         arm,
         dataset=small(arm.dataset),
@@ -225,9 +234,9 @@ def shrink(arm: Arm) -> Arm:
 def registries() -> dict[str, Registry]:
     """Return {folder of a paper: its experiments}, in the order of the book.
 
-    Runs each book/<paper>/experiments.py. Raises BookError if there is none, as in a
-    download, and for one that fails, with the line if it is one of the
-    file.
+    Runs each book/<paper>/experiments.py, once in a process; a folder without one is
+    left out. Raises BookError if there is none at all, as in a download, and for one
+    that fails, with the line of the file at which it does, if it has run so far.
     """
     by_folder = {}
     for folder in project.page_folders():
@@ -252,7 +261,8 @@ def registries() -> dict[str, Registry]:
 def names(prefix: str = "") -> list[str]:
     """Return the names of experiments that begin with a prefix, in the book's order.
 
-    If the prefix is itself the name of an experiment, it alone is returned.
+    If the prefix is itself the name of an experiment, it alone is returned. If no name
+    begins with it, the list is empty.
     """
     known = [
         f"{paper}/{page}" for paper, pages in registries().items() for page in pages
@@ -263,7 +273,7 @@ def names(prefix: str = "") -> list[str]:
 
 
 def get(name: str, scale: str) -> Experiment:
-    """Return an experiment at a scale; raises UnknownName if there is none."""
+    """Return an experiment at a scale; raises UnknownName if either is unknown."""
     choose("scale", scale, SCALES)
     paper, _, page = choose("experiment", name, names()).partition("/")
     return registries()[paper][page](scale)
@@ -277,12 +287,13 @@ def every(scales: Iterable[str] = SCALES) -> list[Experiment]:
 def recorded(name: str, scale: str) -> Experiment:
     """Return an experiment from the table beside the book's records; no code is run.
 
-    Raises UnknownName if the experiment is not recorded, NoRecord if it is not at this
-    scale, and BookError if the table is missing.
+    Raises UnknownName for an unknown scale or if the experiment is not recorded,
+    NoRecord if it is not at this scale, and BookError if the table is missing or
+    damaged.
     """
     choose("scale", scale, SCALES)
     experiments = records.read_experiments(project.records_folder())
-    choose("recorded experiment", name, {known for known, _ in experiments})
+    choose("recorded experiment", name, sorted({known for known, _ in experiments}))
     if (name, scale) not in experiments:
         raise NoRecord(f"{name} has no record at {scale} scale")
     try:
@@ -307,9 +318,9 @@ def record(
     The best scale is the first of ``SCALES`` with a recorded seed for each of ``arms``,
     or if none has them all, the first with any record: a record may lack arms while it
     is being trained. ``folder`` is that of the records, by default the book's. ``find``
-    returns the experiment of a name and a scale: `get`, or `recorded`. Raises NoRecord
-    if nothing is recorded, RecordError if a member is damaged, and UnknownName for a
-    name or a scale that ``find`` does not know.
+    returns the experiment of a name and a scale: `get`, or `recorded`, which runs no
+    code of the book. Raises NoRecord if nothing is recorded, RecordError if a member is
+    damaged, and UnknownName for a name or a scale that ``find`` does not know.
     """
     chosen = best(name, arms, folder, find) if scale == "best" else find(name, scale)
     return records.load(chosen, folder)
@@ -321,16 +332,16 @@ def best(
     folder: Path | None = None,
     find: Callable[[str, str], Experiment] = get,
 ) -> Experiment:
-    """Return an experiment at its "best" scale, which `record` explains.
+    """Return an experiment at its "best" scale; `record` explains it and the arguments.
 
     The names of the files tell what is recorded; none is opened. Raises NoRecord if
-    nothing is recorded.
+    nothing is recorded, and UnknownName for a name that ``find`` does not know.
     """
     first_recorded = None
     refuse_text("arms", arms)
     wanted = {*arms}
     for scale in SCALES:
-        with suppress(NoRecord):
+        with suppress(NoRecord):  # `recorded` raises it for a scale without a record
             candidate = find(name, scale)
             if recorded_arms := records.recorded_arms(candidate, folder):
                 if wanted <= recorded_arms:

@@ -60,7 +60,8 @@ def home() -> Path:
 def _home(folder: str | None, site: str | None, _working_directory: str) -> Path:
     """Return the folder of `home`, searched once for all calls in the same place.
 
-    ``folder`` and ``site`` are what GROKBOOK_HOME and GROKBOOK_SITE name, or None.
+    ``folder`` and ``site`` are what GROKBOOK_HOME and GROKBOOK_SITE name, or None. The
+    working directory is an argument only so that the cache tells places apart.
     """
     if folder:
         if Path(folder).is_dir():
@@ -84,14 +85,15 @@ def _home(folder: str | None, site: str | None, _working_directory: str) -> Path
 
 
 def _is_checkout(folder: Path) -> bool:
-    """Return whether a folder has the folders of a book, by name."""
+    """Return whether a folder has the folders "book" and "data/records"."""
     return (folder / "book").is_dir() and (folder / "data" / "records").is_dir()
 
 
 def _is_own(checkout: Path) -> bool:
     """Return whether a checkout belongs to the user, so that its code may run.
 
-    Anybody can lay a folder "book" into one that users share, such as /tmp.
+    Anybody can lay a folder "book" into one that users share, such as /tmp. One that
+    lacks book/project.yaml counts as nobody's.
     """
     marker = checkout / "book" / "project.yaml"
     places = (checkout, marker.parent, marker)
@@ -111,9 +113,9 @@ def part(name: str) -> Any:
 
 @cache
 def _description(book: Path) -> dict[str, Any]:
-    """Return all parts of the project.yaml in a folder; see `part`."""
+    """Return all parts of the project.yaml in a folder, read once; see `part`."""
     path = book / "project.yaml"
-    has_code = any(book.glob("*/experiments.py"))
+    has_code = any(book.glob("*/experiments.py"))  # else all parts may be missing
     if not path.is_file() and has_code:
         raise BookError(f"{path} is missing: take it from git again")
     parts: dict[str, Any] = read_yaml(path)
@@ -189,7 +191,8 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
 def parse_yaml(text: str) -> Any:
     """Return the content of a text in YAML, which callers must not change.
 
-    Raises YAMLError if it is not YAML, or if a mapping has a key twice.
+    It is None for a text without content. Raises YAMLError if the text is not YAML, or
+    if a mapping has a key twice.
     """
     import yaml
 
@@ -206,6 +209,7 @@ def _yaml_loader() -> Any:
 
     class Loader(yaml.CSafeLoader):  # ten times as fast as SafeLoader
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            """Return the dict of a node; raises YAMLError if it has a key twice."""
             line_of_key = dict[tuple[str, str], int]()
             for key, _ in node.value:
                 identity = (key.tag, str(key.value))  # 1 and "1" are two keys
@@ -251,8 +255,8 @@ def data_folder() -> Path:
 def commit() -> str:
     """Return the commit of the code: GROKBOOK_COMMIT, else what git says at first call.
 
-    A "+" is added if src or an experiments.py differs from the commit. Returns
-    "unknown" if there is no git or no repository.
+    It has ten digits, and a "+" if src or an experiments.py differs from the commit, or
+    is not in it. It is "unknown" if there is no git, no repository or no book.
     """
     if named := os.environ.get("GROKBOOK_COMMIT"):
         return named  # a machine that got a copy may have a git of its own
@@ -287,9 +291,11 @@ def training_modules() -> list[str]:
 def packages() -> dict[str, Path]:
     """Return {name: folder} of the packages that train and measure a member.
 
-    These are this package and those that "modules" of book/project.yaml names.
+    These are this package and those that "modules" of book/project.yaml names. One that
+    is not installed is left out.
     """
     folders = {"claimbook": Path(__file__).parent}
+    # "grokbook" for the module "grokbook.models"
     for name in {module.partition(".")[0] for module in part("modules").values()}:
         spec = importlib.util.find_spec(name)
         locations = spec.submodule_search_locations if spec else None
@@ -299,9 +305,10 @@ def packages() -> dict[str, Path]:
 
 
 def note_code() -> None:
-    """Compute commit and source of the code now, as records name what trained them.
+    """Compute `commit` and `source` of the code now, before somebody may edit it.
 
-    Both are cached, so edits during a long training do not change them.
+    Records name both as what trained them. They are cached, so edits during a long
+    training do not change them.
     """
     commit()
     source()
@@ -312,12 +319,14 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Give the block a temporary path to write, which replaces ``path`` at its end.
 
     If the block raises, ``path`` stays as it was. Of several writers the last one wins.
-    The temporary path is "<path>.<random digits>.part".
+    The temporary path is "<path>.<random digits>.part", which is missing when the block
+    begins. Folders of the path are made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         yield temporary
+        # On the disk before it gets its name: a power cut leaves the old or the new.
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         os.replace(temporary, path)

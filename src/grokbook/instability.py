@@ -28,16 +28,18 @@ def spikes(
     ``loss`` has the steps as its index. A spike is the first step at or above ``loud``
     after one at or below ``quiet``, so that a noisy rise counts once and an untrained
     network not at all. A spike fewer than ``apart`` steps after the spike before it
-    belongs to the same burst. The loss counts up to its first NaN. Most slingshots
-    climb from 1e-8 to above 1 in a few steps, so that factors of ten in the thresholds
-    do not matter; most of those of a small ViT stay below 1.
+    belongs to the same burst. The loss counts up to its first NaN. Without a spike the
+    list is empty. Most slingshots climb from 1e-8 to above 1 in a few steps, so that
+    factors of ten in the thresholds do not matter; most of those of a small ViT stay
+    below 1.
     """
-    loss = loss[loss.notna().cummin()]
+    loss = loss[loss.notna().cummin()]  # true up to the first NaN
     # (steps,): 0 quiet, 1 loud, -1 between the two thresholds, which says nothing
     level = np.select([loss <= quiet, loss >= loud], [0, 1], default=-1)
-    clear = np.flatnonzero(level >= 0)
+    clear = np.flatnonzero(level >= 0)  # places of the quiet and the loud steps
     is_spike = np.diff(level[clear]) == 1  # from quiet to loud, of clear[1:]
     spike_steps = loss.index[clear[1:][is_spike]].tolist()
+    # each with the spike before it; before the first there is none
     pairs = zip([-math.inf, *spike_steps], spike_steps, strict=False)
     return [step for previous, step in pairs if step - previous >= apart]
 
@@ -45,23 +47,27 @@ def spikes(
 def bursts(
     run: Run, *, late: bool | None = None, within: int = 100, **levels: Any
 ) -> Events:
-    """Return the onsets of each seed's bursts of spikes.
+    """Return by seed the epochs at which bursts of spikes of a run's loss begin.
 
     ``levels`` are the options of `spikes`. With ``late=True`` only slingshots count. A
     slingshot is a burst with a share of collapsed samples of at least 0.4 at a
-    measurement in the ``within`` epochs before it, or at the last measurement if that
-    lies farther back. With ``late=False`` only the other bursts count, which Liu et al.
-    (2026) take for oscillations at the edge of stability. With None all count.
+    measurement at its onset or in the ``within`` epochs before it, or at the last
+    measurement if that lies farther back. With ``late=False`` only the other bursts
+    count, which Liu et al. (2026) take for oscillations at the edge of stability. With
+    None all count. Raises RecordError if the run has seeds, but none a trace.
     """
     onsets_by_seed = {
         int(seed): spikes(loss, **levels) for seed, loss in run.trace().items()
     }
     if late is None:
         return onsets_by_seed
-    shares = run.series("collapsed")
+    shares = run.series("collapsed")  # a row per epoch, a column per seed
 
     def is_late(seed: int, onset: int) -> bool:
-        """Return whether a burst is a slingshot; False if nothing was measured."""
+        """Return whether the burst at ``onset`` is a slingshot of a seed.
+
+        False if no share was measured before it: the largest is NaN then.
+        """
         earlier = shares[seed].loc[:onset].dropna()
         recent = earlier.loc[onset - within :]
         return (recent if len(recent) else earlier.tail(1)).max() >= 0.4
@@ -73,13 +79,13 @@ def bursts(
 
 
 def counted(events: Events) -> Series:
-    """Return the number of events of each seed."""
+    """Return the number of events of each seed, 0 for an empty list."""
     counts = {seed: len(epochs) for seed, epochs in events.items()}
     return Series(counts, dtype=float)
 
 
 def earliest(events: Events) -> Series:
-    """Return the epoch of each seed's first event, or infinity without one."""
+    """Return the epoch of each seed's first event, or infinity if it has none."""
     first = {seed: min(epochs, default=math.inf) for seed, epochs in events.items()}
     return Series(first, dtype=float)
 
@@ -87,10 +93,11 @@ def earliest(events: Events) -> Series:
 def before(
     run: Run, column: str, events: Events, *, pick: Callable[..., float] = min
 ) -> Series:
-    """Return for each seed the last value of a column before an event.
+    """Return by seed the value of a column that was measured last before an event.
 
-    ``pick`` chooses among the values of a seed with several events, by default the
-    smallest. Seeds without an event, or without a measurement before it, are left out.
+    The measurement at the event itself does not count. ``pick`` chooses among the
+    values of a seed with several events, by default the smallest. Seeds without an
+    event, or without a measurement before any of them, are left out.
     """
     table = run.series(column)
     picked = {}
@@ -104,7 +111,11 @@ def before(
 
 
 def heights(run: Run, events: Events, *, within: int = 60) -> dict[int, list[float]]:
-    """Return by seed the largest loss at each event or in ``within`` steps after it."""
+    """Return by seed the largest loss from each event to ``within`` steps after it.
+
+    Both ends are included. Steps without a loss are skipped; the height is NaN if all
+    are.
+    """
     loss = run.trace()  # a row per step, a column per seed
     return {
         seed: [float(loss[seed].loc[step : step + within].max()) for step in onsets]
@@ -117,6 +128,7 @@ def waits(events: Events) -> Series:
 
     It is infinity for a seed with fewer than two events.
     """
+    # NaN for fewer than two
     medians = {
         seed: Series(epochs, dtype=float).diff().median()
         for seed, epochs in events.items()
@@ -125,18 +137,20 @@ def waits(events: Events) -> Series:
 
 
 def windows(run: Run, column: str, *, loss: str = "train_loss") -> dict[int, DataFrame]:
-    """Return by seed the rows of the record with ``column`` measured at every step.
+    """Return by seed the rows of the record where ``column`` is measured at every step.
 
-    The index of a table counts steps from the first one whose ``loss`` is at least 0.1;
-    its column "epoch" is the epoch of the training. Seeds without such a loss, or with
-    no more than ten steps before it, are left out.
+    Rows between which steps were not measured are left out. The index of a table counts
+    steps from the first one whose column ``loss`` is at least 0.1; its column "epoch"
+    is the epoch of the training. Seeds without such a loss, or with no more than ten
+    steps before it, are left out. Raises KeyError for a column that the record lacks.
     """
     frame = run.record.frame
     windows_by_seed = {}
     for seed in run.seeds:
         is_run = (frame["arm"] == run.arm) & (frame["seed"] == seed)
         rows = frame[is_run & frame[column].notna()].sort_values("epoch")
-        gap = rows["epoch"].diff()  # to the row before; shifted, to the row after
+        # epochs to the row before; shifted, to the row after. A neighbour is one apart
+        gap = rows["epoch"].diff()
         rows = rows[(gap == 1) | (gap.shift(-1) == 1)]
         onset = rows["epoch"][rows[loss] >= 0.1].min()
         if rows["epoch"].min() < onset - 10:  # false where there is no onset, a NaN
@@ -145,25 +159,27 @@ def windows(run: Run, column: str, *, loss: str = "train_loss") -> dict[int, Dat
 
 
 def slingshots(run: Run) -> Series:
-    """Return how many slingshots each seed has, its `bursts` after a collapse."""
+    """Return how many slingshots each seed has: its `bursts` with ``late=True``."""
     return counted(bursts(run, late=True))
 
 
 def tested(values: Series, control: Series) -> Series:
-    """Return the values of those seeds in which the control is positive.
+    """Return the values of those seeds in which the control's value is above 0.
 
-    In other seeds an intervention has nothing to remove, so that they test nothing.
+    In other seeds, those with a NaN included, an intervention has nothing to remove, so
+    that they test nothing. Seeds that only one of the two has are left out.
     """
     values, control = paired(values, control)
     return values[control > 0]
 
 
 def outcomes(base: Run, exact: Run, projection: Run) -> dict[str, tuple[Run, Series]]:
-    """Return a run and its value by seed for each claim tested on every network.
+    """Return a run and its values by seed for each claim tested on every network.
 
-    ``base`` computes its loss in float32 and ``exact`` in float64; ``projection``
-    projects the logit gradients of every sample to sum zero. The values of the last two
-    are restricted to the seeds in which ``base`` shows the effect, see `tested`.
+    The keys are short names of the claims. ``base`` computes its loss in float32 and
+    ``exact`` in float64; ``projection`` projects the logit gradients of every sample to
+    sum zero. The values of ``exact`` and ``projection`` are restricted to the seeds in
+    which ``base`` shows the effect, see `tested`.
     """
     base_slingshots, base_inflated = slingshots(base), inflated(base)
     return {
@@ -176,7 +192,7 @@ def outcomes(base: Run, exact: Run, projection: Run) -> dict[str, tuple[Run, Ser
 
 
 def settled(run: Run) -> Series:
-    """Return each seed's first logged epoch with half of the samples collapsed.
+    """Return by seed the first logged epoch with half or more of the samples collapsed.
 
     A sample is collapsed if its loss in float32 is exactly 0. The epoch is infinity for
     a seed that never gets there.
@@ -190,13 +206,13 @@ def inflation(run: Run) -> DataFrame:
     The table has a row per seed and three columns: ``cosine`` is the lowest cos(W_G,
     mu_G) minus its value at `settled`, ``growth`` the largest norm of W_G over its
     value there, and ``logit`` the lowest mean correct logit. W_G is the mean of the
-    head's rows and mu_G that of the features. All are NaN for a seed that never
-    settles. ``cosine`` and ``growth`` are also NaN if the norm of W_G is less than 1e-6
-    of the head's norm, so that W_G is rounding noise.
+    head's rows and mu_G that of the training features. All are NaN for a seed that
+    never settles. ``cosine`` and ``growth`` are also NaN if the norm of W_G is at
+    `settled` at most 1e-6 of the head's norm, so that W_G is rounding noise.
     """
     since = settled(run)
     cosine = run.smallest("mean_cosine", since=since) - run.at("mean_cosine", since)
-    norm = run.at("head_mean_norm", since)
+    norm = run.at("head_mean_norm", since)  # by seed, as all that follow
     growth = run.largest("head_mean_norm", since=since) / norm
     has_mean = norm > 1e-6 * run.at("head_norm", since)
     columns = {"cosine": cosine.where(has_mean), "growth": growth.where(has_mean)}

@@ -1,7 +1,9 @@
 """What this book's runs log: groups of measurements, made of ``grokbook.metrics``.
 
-`claimbook.observing` says what an observable is and what it may read. Each takes the
-snapshot of one member and returns tensors () by the name of their column.
+`claimbook.observing` says what an observable is and what it may read, and explains the
+arguments of its decorator. Each takes the snapshot of one member and returns tensors ()
+by the name of their column; its docstring says what they are. A value with a NaN in
+what it is computed of is NaN.
 """
 
 from collections.abc import Mapping
@@ -26,10 +28,10 @@ from grokbook.metrics import ratio
 def unit_inputs(network: models.Transformer) -> dict[str, Variant]:
     """Return two variants of a network in which the input of every MLP has unit length.
 
-    They give SR-train of Singh et al. (2026), section 4.1. "sr_train" is without the
-    norms before attention and MLP, as in their official code; "sr_train_norms_kept"
-    keeps them and takes the unit length after them. Raises BookError for a network of
-    another class.
+    Their training losses are SR-train of Singh et al. (2026), section 4.1. "sr_train"
+    is without the norms before attention and MLP, as in their official code;
+    "sr_train_norms_kept" keeps them and takes the unit length after them. An input of
+    zeros stays zero. Raises BookError for a network that is no Transformer.
     """
     if not isinstance(network, models.Transformer):
         kind = type(network).__name__
@@ -46,7 +48,7 @@ VARIANTS["scale_free"] = unit_inputs  # needed by the observable of that name, b
 
 
 def _splits(s: Snapshot) -> tuple[tuple[str, SplitOutputs], ...]:
-    """Return the two splits with their names."""
+    """Return what the network gives on each split, with the name of the split."""
     return ("train", s.train), ("test", s.test)
 
 
@@ -57,7 +59,10 @@ def _splits(s: Snapshot) -> tuple[tuple[str, SplitOutputs], ...]:
     makes=("train_loss", "train_accuracy", "test_loss", "test_accuracy"),
 )
 def core(s: Snapshot) -> Values:
-    """Mean loss and accuracy on the training set and on the test set."""
+    """Mean loss and accuracy on the training set and on the test set.
+
+    Both of a split are NaN with a NaN in it, or without rows.
+    """
     values = {}
     for split, outputs in _splits(s):
         values[f"{split}_loss"] = outputs.losses.double().mean()
@@ -71,7 +76,10 @@ def core(s: Snapshot) -> Values:
     makes=("test_top5",),
 )
 def top5(s: Snapshot) -> Values:
-    """Share of test samples whose label is among the five largest logits."""
+    """Share of test samples whose label is among the five largest logits.
+
+    With fewer than five classes it is 1.
+    """
     return {"test_top5": metrics.top_accuracy(s.test.logits, s.test.labels, k=5)}
 
 
@@ -81,7 +89,11 @@ def top5(s: Snapshot) -> Values:
     makes=("collapse_float16", "collapse_float32", "collapse_float64", "zero_loss"),
 )
 def collapse(s: Snapshot) -> Values:
-    """Share of training samples with softmax collapse in each dtype, and of loss 0."""
+    """Shares of training samples: with softmax collapse in each dtype, and with loss 0.
+
+    The collapse is that of `metrics.collapse_fraction`. ``zero_loss`` is of the run's
+    own loss, which need not be a cross-entropy.
+    """
     values = {}
     for name in ("float16", "float32", "float64"):
         share = metrics.collapse_fraction(s.train.logits, dtype=getattr(torch, name))
@@ -93,7 +105,7 @@ def collapse(s: Snapshot) -> Values:
     makes=("weight_norm", "norm"),
 )
 def norms(s: Snapshot) -> Values:
-    """L2 norm of all parameters together, and of each, as "norm.<its name>"."""
+    """L2 norm of all parameters as one vector, and of each, as "norm.<its name>"."""
     values = {"weight_norm": metrics.total_norm(s.params.values())}
     for name, weight in s.params.items():
         values[f"norm.{name}"] = metrics.total_norm([weight])
@@ -105,7 +117,8 @@ def norms(s: Snapshot) -> Values:
     makes=("mean_top_logit", "mean_gap", "mean_logit_norm"),
 )
 def logits(s: Snapshot) -> Values:
-    """Training means of the largest logit, its lead over the next, and the norm."""
+    """Means over training rows: largest logit, its lead over the next, L2 norm."""
+    # (*rows,)
     lengths = torch.linalg.vector_norm(s.train.logits.double(), dim=-1)
     return {
         "mean_top_logit": s.train.logits.amax(dim=-1).double().mean(),
@@ -119,7 +132,7 @@ def logits(s: Snapshot) -> Values:
     makes=("grad_norm", "zero_grad", "absorbed"),
 )
 def gradients(s: Snapshot) -> Values:
-    """Norm of the gradient, and shares of two kinds of entries.
+    """L2 norm of the gradient, and the shares of two kinds of entries among all.
 
     ``zero_grad``: the gradient is exactly 0. ``absorbed``: it is not, but the step left
     the weight as it was.
@@ -132,6 +145,7 @@ def gradients(s: Snapshot) -> Values:
     return {
         "grad_norm": metrics.total_norm([grads]),
         "zero_grad": metrics.share(grads == 0, of=grads),
+        # a NaN in either makes the sum NaN, and so the share
         "absorbed": metrics.share(is_absorbed, of=grads + weights),
     }
 
@@ -144,8 +158,8 @@ def alignment(s: Snapshot) -> Values:
     """Cosines of the weights before the step with two directions.
 
     ``cos_grad``: with the descent direction -g, for all parameters as one vector and
-    for every single one. ``cos_update``: with the update that the step made, for every
-    single parameter.
+    for every single one, as "cos_grad.<its name>". ``cos_update``: with the update that
+    the step made, for every single parameter. A cosine is 0 where one of the two is.
     """
     weights = s.before
     descent = {name: -s.grads[name] for name in weights}
@@ -154,7 +168,7 @@ def alignment(s: Snapshot) -> Values:
     for name, weight in weights.items():
         values[f"cos_grad.{name}"] = metrics.cosine(weight, descent[name])
     for name, weight in weights.items():
-        move = s.params[name].double() - weight
+        move = s.params[name].double() - weight  # in float64, which rounds less
         values[f"cos_update.{name}"] = metrics.cosine(weight, move)
     return values
 
@@ -164,7 +178,7 @@ def alignment(s: Snapshot) -> Values:
     makes=("update_norm",),
 )
 def update(s: Snapshot) -> Values:
-    """L2 norm of the last step of all parameters."""
+    """L2 norm of what the last step added, to all parameters as one vector."""
     return {"update_norm": metrics.update_norm(s.before, s.params)}
 
 
@@ -172,7 +186,10 @@ def update(s: Snapshot) -> Values:
     makes=("fourier", "fourier_no_constant"),
 )
 def fourier(s: Snapshot) -> Values:
-    """Fourier concentration of the embedding, with and without the constant mode."""
+    """Fourier concentration of the embedding, with and without the constant mode.
+
+    All of its tokens but the last are taken for the numbers 0..p-1.
+    """
     # raises UnknownName for a network without an embedding
     embedding = choose("parameter of the network", "embedding", s.params)
     p = embedding.shape[-2] - 1  # the last token is the equals sign
@@ -208,7 +225,7 @@ def attention(s: Snapshot) -> Values:
     makes=("sr_train_norms_kept", "sr_train"),
 )
 def scale_free(s: Snapshot) -> Values:
-    """Mean training loss of each of the variants of ``unit_inputs``."""
+    """Mean training loss of each of the two variants of ``unit_inputs``."""
     return {name: loss.double().mean() for name, loss in s.variant_losses.items()}
 
 
@@ -228,8 +245,9 @@ def scale_free(s: Snapshot) -> Values:
 def spectrum(s: Snapshot) -> Values:
     """Effective rank and power-law exponent of the features' Gram eigenvalues.
 
-    ``power_law_test_float32`` has the exponent as published, of the square roots of the
-    eigenvalues of Z Z^T in float32 (see `gram_eigenvalues`).
+    Features are those of a split, (rows, width). ``power_law_test_float32`` has the
+    exponent as published, of the square roots of the eigenvalues of Z Z^T in float32
+    (see `metrics.gram_eigenvalues`).
     """
     values = {}
     for split, outputs in _splits(s):
@@ -267,7 +285,8 @@ def inflation(s: Snapshot) -> Values:
     "mean_cosine" is the cosine of the two and "feature_alignment" the mean cosine of a
     feature with mu_G; both are 0 where such a mean is rounding noise. "class_sum" is
     the mean over rows of the sum over classes of the float32 gradient by the logits,
-    which is 0 without rounding.
+    which is 0 without rounding. The values of `head_means` and `mean_logits` are part
+    of it.
     """
     features = s.train.taps["features"].flatten(0, -2)  # (rows, width)
     mean_head, mean_feature = metrics.global_means(_head(s.params), features)
@@ -277,7 +296,7 @@ def inflation(s: Snapshot) -> Values:
         "feature_norm": torch.linalg.vector_norm(features.double(), dim=-1).mean(),
     }
     # a W_G that was subtracted, or a mean that batch norm removed, leaves rounding
-    # noise, whose direction means nothing
+    # noise, whose direction means nothing; () each
     is_head_noise = values["head_mean_norm"] <= 1e-6 * values["head_norm"]
     is_feature_noise = values["feature_mean_norm"] <= 1e-6 * values["feature_norm"]
     cosine = metrics.cosine(mean_head, mean_feature)
@@ -337,8 +356,11 @@ def head_means(s: Snapshot) -> Values:
     makes=("head_update", "head_update_median", "head_gradient"),
 )
 def head_update(s: Snapshot) -> Values:
-    """Mean and median size of the head's last step, and its mean gradient size."""
-    # of each entry of the head
+    """How far the last step moved an entry of the head, in mean and median.
+
+    ``head_gradient`` is the mean size of the gradient's entries there.
+    """
+    # (classes, width), of each entry
     sizes = (_head(s.params).double() - _head(s.before).double()).abs()
     return {
         "head_update": sizes.mean(),
@@ -348,9 +370,9 @@ def head_update(s: Snapshot) -> Values:
 
 
 def _head(params: Mapping[str, Tensor]) -> Tensor:
-    """Return the weights (classes, width) of the last layer, the last matrix.
+    """Return the head's weights (classes, width): the last matrix of the parameters.
 
-    In a network whose head is the embedding it is another matrix. Raises IndexError
+    In a network whose head is the embedding this is another matrix. Raises IndexError
     without any matrix.
     """
     return [w for w in params.values() if w.dim() == 2][-1]
@@ -362,7 +384,10 @@ def _head(params: Mapping[str, Tensor]) -> Tensor:
     makes=("sharpness",),
 )
 def sharpness(s: Snapshot) -> Values:
-    """Largest eigenvalue of the Hessian of the training objective."""
+    """Largest eigenvalue of the training objective's Hessian, NaN if it is not finite.
+
+    See `metrics.largest_eigenvalue`, whose 50 products may give a lower bound.
+    """
     weights, function = s.objective()
     return {"sharpness": metrics.largest_eigenvalue(function, weights)}
 
@@ -375,7 +400,10 @@ def sharpness(s: Snapshot) -> Values:
     makes=("preconditioned_sharpness",),
 )
 def adam_curvature(s: Snapshot) -> Values:
-    """Largest eigenvalue of the Hessian preconditioned by AdamW's sqrt(v_hat) + eps."""
+    """Largest eigenvalue of the objective's Hessian, preconditioned as AdamW does.
+
+    The preconditioner is sqrt(v_hat) + eps, see `metrics.largest_eigenvalue`.
+    """
     weights, function = s.objective()
     value = metrics.largest_eigenvalue(function, weights, preconditioner=s.moments)
     return {"preconditioned_sharpness": value}
@@ -400,7 +428,10 @@ def curvature(s: Snapshot) -> Values:
     makes=("probe",),
 )
 def probes(s: Snapshot) -> Values:
-    """500 single probes of the trace that ``curvature`` estimates."""
+    """500 single probes of the trace that ``curvature`` estimates, "probe.0" and so on.
+
+    The first 20 are those of ``curvature``.
+    """
     weights, function = s.objective()
     values = metrics.probe_values(function, weights, probe_count=500)
     return {f"probe.{index}": value for index, value in enumerate(values)}
@@ -421,10 +452,13 @@ def probes(s: Snapshot) -> Values:
     ),
 )
 def radial(s: Snapshot) -> Values:
-    """Radial energy of gradients, and radii of activations, at the taps of a penalty.
+    """Radial energy of gradients, and radii of activations, where a penalty may act.
 
-    The energy (Tiwari et al. 2026) is that of the gradient of the loss and of the total
-    objective, averaged over rows in each way of ``metrics.radial_energy``.
+    These taps are the pre-activations and the outputs of attention and MLP, each with
+    columns of its own. The energy (Tiwari et al. 2026) is that of the gradient of the
+    loss and of the total objective, averaged over rows in each way of
+    `metrics.radial_energy`. ``radius`` is the mean length of a row of activations, and
+    ``shared_direction`` is `metrics.shared_direction`.
     """
     values = {}
     for objective in ("loss", "total"):
@@ -435,7 +469,7 @@ def radial(s: Snapshot) -> Values:
             h, g = activations.flatten(0, -2), grads.flatten(0, -2)  # (rows, width)
             for average, energy in metrics.radial_energy(h, g).items():
                 values[f"radial_{objective}_{average}.{tap}"] = energy
-            if objective == "loss":
+            if objective == "loss":  # activations are the same for both
                 lengths = torch.linalg.vector_norm(h.double(), dim=-1)
                 values[f"radius.{tap}"] = lengths.mean()
                 values[f"shared_direction.{tap}"] = metrics.shared_direction(h)
@@ -466,8 +500,9 @@ def radial(s: Snapshot) -> Values:
 def ranks(s: Snapshot) -> Values:
     """Largest singular value and two ranks of every hidden layer's activations.
 
-    Each is taken of all rows and of the first 256 training rows ("_256"), as they are
-    and with the mean row subtracted ("_centred").
+    Activations are those before and after the nonlinearity. Each value is taken of all
+    rows, training and test, and of the first 256 training rows, or all if fewer
+    ("_256"), as they are and with the mean row subtracted ("_centred").
     """
     values = {}
     for tap in _taps(s, "pre.", "hidden."):
@@ -514,7 +549,8 @@ def periodic(s: Snapshot) -> Values:
     number of frequencies among which the energy is spread; ``largest_mode`` is
     ``Waves.largest``. For each frequency in the last layer: ``energy_of_frequency`` is
     its energy over the total variance, ``best_fit_of_frequency`` its largest share of
-    the variance of a neuron.
+    the variance of a neuron. All are 0 for a layer in which no neuron varies. p is the
+    number of classes. Raises ValueError unless both splits together are all pairs.
     """
     pairs = torch.cat([s.train.inputs, s.test.inputs])
     values: Values = {}
@@ -525,7 +561,7 @@ def periodic(s: Snapshot) -> Values:
         # (neurons that vary,)
         best_share_of_neuron = waves.product.max(dim=1).values[waves.variance != 0]
         total_variance = waves.variance.sum()
-        # (frequencies,)
+        # (frequencies,), summed over neurons
         energies = (waves.product * waves.variance[:, None]).sum(dim=0)
         if len(best_share_of_neuron):
             coherence = metrics.median(best_share_of_neuron)
@@ -533,6 +569,7 @@ def periodic(s: Snapshot) -> Values:
             coherence = torch.zeros_like(total_variance)
         values[f"coherence.{layer}"] = coherence
         values[f"fit.{layer}"] = ratio(energies.sum(), total_variance)
+        # the ratio squares what it is given
         values[f"frequencies.{layer}"] = metrics.participation_ratio(energies.sqrt())
         values[f"largest_mode.{layer}"] = waves.largest
         if layer == layers[-1]:
@@ -557,9 +594,10 @@ def _taps(s: Snapshot, *prefixes: str) -> list[str]:
 def exact_trace(s: Snapshot) -> Values:
     """Exact traces of the cross-entropy's Hessian and Fisher, on each split.
 
-    The network is a ReLU MLP without norms that reads a one-hot vector for every token.
+    They are right for a ReLU MLP without norms that reads a one-hot vector for every
+    token, which is not checked; see `metrics.relu_trace`.
     """
-    # of all layers but the first
+    # of all layers but the first, in order
     weights = [w for name, w in s.params.items() if name.endswith(".weight")][1:]
     values = {}
     for split, outputs in _splits(s):
@@ -588,7 +626,10 @@ def exact_trace(s: Snapshot) -> Values:
     makes=("train_exact", "test_exact"),
 )
 def exact_match(s: Snapshot) -> Values:
-    """Share of sequences in which every position is predicted correctly."""
+    """Share of sequences in which every position is predicted correctly.
+
+    It is NaN with a NaN among the logits of a split, or without rows.
+    """
     values = {}
     for split, outputs in _splits(s):
         is_correct = outputs.logits.argmax(dim=-1) == outputs.labels

@@ -56,7 +56,7 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
 
     ``fields`` fill in the other braces of the statements. A row with ``run: false`` in
     claims.yaml has no value. Raises PageError for another row without one, and for a
-    value without a row.
+    value without a row; and KeyError for a brace that nothing fills in.
     """
     sheet, rows = Sheet(page), verdict.rows(page)
     if unmatched := row_values.keys() ^ {row.id for row in rows if row.is_run}:
@@ -93,7 +93,8 @@ class Exact(NamedTuple):
 def exactly(ours: str, checks: Iterable[bool]) -> Exact:
     """Return what `read` takes for a row with ``exact``.
 
-    ``ours`` is the result in words and ``checks`` has one boolean per point.
+    ``ours`` is the result in words and ``checks`` has one boolean per point, whether it
+    agrees. Without points the row is "not run".
     """
     agree = list(map(bool, checks))
     return Exact(ours, agreeing=sum(agree), points=len(agree))
@@ -120,8 +121,9 @@ class Sheet(list[Claim]):
         ``basis`` is what the values of `read` have for a row: ``(runs, by_seed)``,
         ``{run: by_seed}`` or an `Exact`, by the kind of the row, and None for a row
         that nothing tests yet. A row for which no seed has a value becomes
-        "cannot tell" if all of its runs were trained, else "not run". A measurement of
-        ours without values is left out.
+        "cannot tell" if all of its runs were trained, else "not run"; one with neither
+        bounds nor order, as a measurement of ours, is left out then. In a rerun a row
+        counts as without values unless all of its runs were trained.
         """
         if row.exact or not row.is_run:
             if basis:
@@ -162,8 +164,8 @@ class Sheet(list[Claim]):
 
         ``name`` is the row's id; for one of several arms it is followed by the arm's
         name, as in "at-the-end M+A*". ``show`` is the format of a value, by default
-        that of the row; see `evidence.told`. Raises KeyError for a row that `values`
-        leaves out.
+        that of the row; see `evidence.told`. A yes-or-no row is told as "yes in 2 of
+        3". Raises KeyError for a row that ``values`` leaves out.
         """
         row, values = self.values[name]
         by_seed = Series(values, dtype=float)
@@ -178,9 +180,10 @@ class Sheet(list[Claim]):
         It has the ``answer`` of the page in plain words, whose paragraphs an empty line
         parts; the paper's words that the main row judges, with verdict, number of runs
         and what decides it; the size of the networks; the number of claims by verdict;
-        what was trained; and the terms that the answer does not explain. If the answer
-        is about other ``runs`` than those of the main row, what was trained is said of
-        them, and the size is left out.
+        what was trained, unless the networks have SEVERAL sizes or more; and the terms
+        that the answer does not explain. If the answer is about other ``runs`` than
+        those of the main row, what was trained is said of them, and the size is left
+        out. In a rerun RERUN is in the place of the answer.
         """
         if tables.is_rerun():
             answer = RERUN
@@ -188,7 +191,7 @@ class Sheet(list[Claim]):
                 answer = f"With {change.in_use}, under the book's names. {RERUN}"
         main = self._main()
         marks = [] if runs else self._size_marks(main)  # lines below the judgement
-        runs = runs or self.own
+        runs = runs or self.own  # after the line above, which is about `own` alone
         parts = [line(text, kind="answer") for text in answer.split("\n\n")]
         if main:  # neither a question nor measurements of ours alone
             parts.append(line(_badge(main), f" {_judgement(main)}", kind="judged"))
@@ -208,10 +211,11 @@ class Sheet(list[Claim]):
         return Html(f"<div class='verdict-box'>{html}</div>", text)
 
     def _size_marks(self, main: Claim | None) -> list[str]:
-        """Return what the box says of the size of the main row's networks.
+        """Return what the box says of the size of the main row's networks, by line.
 
-        Nothing is said of a main row without runs, as an exact one. Networks with a
-        reader's own settings (``change.in_use``) are never said to be whole.
+        ``main`` is that row, or None. Nothing is said of one without runs, as an exact
+        one. Networks with a reader's own settings (``change.in_use``) are never said to
+        be whole.
         """
         # the labels of runs by their size, which is "" for that of the paper
         labels_by_size: dict[str, list[str]] = {}
@@ -220,6 +224,7 @@ class Sheet(list[Claim]):
             labels.append(run.label or run.arm)
         is_whole = labels_by_size.keys() == {""} and not change.in_use
         if main and is_whole:
+            # a chapter that is no paper has none that it could be smaller than
             chapters = {run.record.name.partition("/")[0] for run in self.own}
             return [WHOLE if chapters & project.part("papers").keys() else OURS]
         marks = []
@@ -227,7 +232,7 @@ class Sheet(list[Claim]):
             owners = ""
             if len(labels_by_size) > 1:
                 owners = f" ({', '.join(dict.fromkeys(labels))})"
-            if size:
+            if size:  # of the others there is nothing to say
                 marks.append(f"Less than the paper's{owners}: {size}")
         return marks
 
@@ -235,7 +240,8 @@ class Sheet(list[Claim]):
         """Return the end of a page: its claims, then folded what was trained and read.
 
         ``records`` are those that the page shows. A record without members is left out,
-        and one that is given twice is shown once.
+        and one that is given twice is shown once. The claims are in it as JSON too,
+        with all that was read, for the checks of the book. A script prints them.
         """
         rows, cited, main = self._shown(), evidence.cited(), self._main()
         claims = {
@@ -271,17 +277,21 @@ class Sheet(list[Claim]):
         return reduced
 
     def _main(self) -> Claim | None:
-        """Return the row with the page's verdict, or None if the page judges no paper.
+        """Return the row with the page's verdict, as it is shown.
 
-        Raises ValueError unless exactly one of the paper's rows is ``main``.
+        None if no row is about a paper. Raises ValueError unless exactly one of the
+        paper's rows is ``main``.
         """
-        if all(row.beyond for row in self):
+        if all(row.beyond for row in self):  # also of a page without rows
             return None
         (main,) = [row for row in self._shown() if row.main and not row.beyond]
         return main
 
     def _shown(self) -> list[Claim]:
-        """Return the rows to show; none is judged if any record is a smoke test."""
+        """Return the rows to show: if any record is a smoke test, all as of one.
+
+        A row of a smoke test is not judged.
+        """
         if any(run.record.scale == "smoke" for run in self.runs):
             return [replace(row, scale="smoke", why="") for row in self]
         return self
@@ -290,13 +300,14 @@ class Sheet(list[Claim]):
 def _table(rows: list[Claim]) -> list[Html]:
     """Return the table of the paper's claims, and the parts below it.
 
-    These are a line about claims with fewer than three seeds, and the folded table of
-    our own measurements, each only if there are any.
+    These are a line about runs with fewer than three seeds, and the folded table of our
+    own measurements, each only if there are any.
     """
     papers = [row for row in rows if not row.beyond]
     title = "The claims of the paper and what came of them"
     cells = map(_claim_cells, papers)
     parts = [grid(HEAD, cells, kind="claims", caption=title, hidden=True)]
+    # of all rows, each once: `with_result` joins them with "; "
     reasons = [reason for row in papers for reason in row.why.split("; ") if reason]
     if few := "; ".join(dict.fromkeys(reasons)):
         parts.append(line(f"Fewer than three seeds: {few}.", kind="few"))
@@ -311,7 +322,7 @@ def _registered(rows: list[Claim]) -> list[Html]:
     """Return when the tests were registered, and folded the tests that were changed.
 
     A change that several rows share is shown once, with the last of their tests. The
-    list is empty if no row has a bound.
+    list is empty if no row has a bound, for then nothing was fixed before the runs.
     """
     dates = sorted(row.registered.isoformat() for row in rows if row.bounds)
     # by (what was planned, what that gives, why it was changed)
@@ -346,8 +357,9 @@ VERDICT_TEXTS = {
 def _verdict_counts(rows: list[Claim]) -> str:
     """Return how many of the paper's claims have each verdict, in words.
 
-    Claims beyond the paper, or judged on another page, do not count. The text is "" if
-    the page has fewer than two claims. In a smoke test it says that nothing is judged.
+    ``rows`` are one or more, as they are shown. Claims beyond the paper, or judged on
+    another page, do not count. The text is "" if fewer than two are left. In a smoke
+    test it says that nothing is judged.
     """
     if rows[0].scale == "smoke":
         return "it runs, nothing is judged"
@@ -365,8 +377,10 @@ def _verdict_counts(rows: list[Claim]) -> str:
 
 
 def _judgement(row: Claim) -> str:
-    """Return the text after a badge: in how many runs it is true, the paper's words,
-    what decides it.
+    """Return the text after the badge of a row: runs, the paper's words, the result.
+
+    It is as 'in 3 of 3 runs: “…”. What decides it: ….'; a part that is empty is left
+    out.
     """
     text = f"“{row.says.rstrip('.')}”"
     if run_count := _run_count(row):
@@ -375,7 +389,10 @@ def _judgement(row: Claim) -> str:
 
 
 def _run_count(row: Claim) -> str:
-    """Return in how many runs, or cases, a claim is true; "" if it has no verdict."""
+    """Return in how many runs a claim is true, as "true in 2 of 3 runs".
+
+    The points of an exact one are cases. The text is "" if it has no verdict.
+    """
     if row.scale == "smoke" or not row.n or outcome(row.verdict) == "idle":
         return ""
     noun = "case" if row.exact else "run"
@@ -387,11 +404,14 @@ def _run_count(row: Claim) -> str:
 
 
 def _result_text(row: Claim) -> str:
-    """Return the result of a row, with its range and its number of seeds."""
+    """Return the result of a row with its range and its number of seeds.
+
+    The number is "n = 3", or "holds in 2 of 3" if only some seeds support the claim.
+    """
     spread = "" if row.interval == "—" else f"{row.interval}; "
     seeds = f"n = {row.n:,}"
     is_mixed = row.scale != "smoke" and 0 < row.held < row.n
-    if is_mixed and "in order" not in row.interval:
+    if is_mixed and "in order" not in row.interval:  # which says it already
         seeds = f"holds in {row.held:,} of {row.n:,}"
     return f"{row.sentence or row.ours} ({spread}{seeds})"
 

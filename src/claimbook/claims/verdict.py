@@ -57,7 +57,7 @@ class Entry:
     * ``show``: the format of the value, or YES_OR_NO.
     * ``main``: whether it carries the verdict of its page.
     * ``order``: whether the claim is that several arms come one after the other;
-      ``open_end``: some of them may never come.
+      ``open_end``: whether the last of them may never come.
     * ``exact``: whether it is checked at points, of which none is a seed.
     * ``by_construction``: the reason why it is true of any network; it is shown and not
       counted.
@@ -136,17 +136,20 @@ class Claim(Entry):
 
     @property
     def is_tested(self) -> bool:
-        """Whether something tests it, and it has a test that it can fail."""
+        """Whether it has a test that it can fail, and something tests it."""
         return self.is_run and bool(self.bounds or self.order or self.exact)
 
     @property
     def bounds(self) -> dict[str, float]:
-        """The bounds that the entry gives, by name."""
+        """The bounds that the entry gives, by their names in BOUNDS."""
         bounds = {name: getattr(self, name) for name in BOUNDS}
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def allows(self, value: float) -> bool:
-        """Return whether the value of a seed is within all bounds."""
+        """Return whether the value of a seed is within all bounds.
+
+        Without bounds it is. NaN is within none.
+        """
         return all(BOUNDS[name](value, bound) for name, bound in self.bounds.items())
 
     @property
@@ -159,7 +162,9 @@ class Claim(Entry):
         """The verdict, as "holds, two seeds, small", or why there is none.
 
         One of WORDS stands first, then each respect (seeds, size, length) in which the
-        evidence is less than the paper's.
+        evidence is less than the paper's. Why there is none is the first that is true
+        of: "see" another page, "beyond the paper", "not judged" (a smoke test),
+        CANNOT_TELL or NOT_RUN (no seed), BY_CONSTRUCTION.
         """
         if self.same_as:
             return f"see {self.same_as}"
@@ -182,7 +187,10 @@ class Claim(Entry):
 
     @property
     def _less(self) -> str:
-        """What is less than the paper's, as ", one seed, small"; "" for nothing."""
+        """What is less than the paper's, as ", one seed, small"; "" for nothing.
+
+        Evidence that is small is not called shorter as well.
+        """
         text = ""
         if self.n < ENOUGH and not self.exact:
             text += f", {FEW[self.n]}"
@@ -192,7 +200,7 @@ class Claim(Entry):
 
     @property
     def sentence(self) -> str:
-        """The result as a sentence; "" if nobody has written or trained it."""
+        """The result as a sentence; "" if none is written, or no seed tests the row."""
         if not self.n or not self.reads:
             return ""
         reads = self.never if self.ours == "never" and self.never else self.reads
@@ -200,7 +208,7 @@ class Claim(Entry):
 
     @property
     def holds(self) -> bool:
-        """Whether it is a claim of the paper that every seed supports."""
+        """Whether its verdict is "holds", be its seeds few or its network small."""
         return outcome(self.verdict) == "holds"
 
     def as_plain(self) -> dict[str, Any]:
@@ -218,7 +226,7 @@ class Claim(Entry):
 def rows(page: str) -> list[Claim]:
     """Return the claims of a page "<paper>/<id>" in claims.yaml, without results.
 
-    Raises what `entry_fields` raises.
+    They are in the order of the file. Raises what `entry_fields` raises.
     """
     entries = page_entries(page, "claims").items()
     return [
@@ -229,9 +237,10 @@ def rows(page: str) -> list[Claim]:
 def entry_fields(page: str, row: str, entry: Any) -> dict[str, Any]:
     """Return an entry of claims.yaml by the fields of `Entry`, if its keys are right.
 
-    ``row`` is its id. Raises UnknownName for a key that an entry does not have,
-    PageError for a required one that is missing, and BookError for a value of another
-    type; all name the file, the page and the row.
+    ``row`` is its id; fields that it does not give are left out. An ``entry`` that is
+    no mapping counts as one without keys. Raises UnknownName for a key that an entry
+    does not have, PageError for a required one that is missing, and BookError for a
+    value of another type; all name the file, the page and the row.
     """
     values = entry if isinstance(entry, dict) else {}
     paper, name = page.split("/")
@@ -255,7 +264,7 @@ def anchor(row: str) -> str:
 
 
 def digest(page: str) -> str:
-    """Return a digest of a page's entries: 16 hexadecimal digits.
+    """Return a digest of a page's entries in claims.yaml: 16 hexadecimal digits.
 
     A page that was executed with another digest is stale.
     """
@@ -266,25 +275,28 @@ def digest(page: str) -> str:
 def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
     """Return a row with its result, from the values by seed of each of its runs.
 
-    A row with ``order`` compares the runs in the order given; in any other row all runs
-    have the same values. Only seeds that every run has are counted. The scale is the
-    smallest of the runs', so that the verdict is no stronger than that.
+    There is one run or more. A row with ``order`` compares the runs in the order given;
+    in any other row all runs have the same values. Only seeds that have a value of
+    every run are counted. The scale is the smallest of the runs', so that the verdict
+    is no stronger than that.
 
     Raises ValueError for a value that is NaN, with which every comparison is false. In
     a smoke test, which is too short for many values, NaN is accepted.
     """
+    # the smallest: SCALES begins with the paper's
     scale = max((run.record.scale for run in values_by_run), key=SCALES.index)
-    columns = {run.label: Series(v, dtype=float) for run, v in values_by_run.items()}
+    columns = {run: Series(v, dtype=float) for run, v in values_by_run.items()}
     if scale != "smoke" and any(values.isna().any() for values in columns.values()):
         raise ValueError(f"{row.tested!r} has no value for a seed: give `otherwise`")
-    table = joined(columns)  # a row per seed, a column per run, by its label
+    table = joined(columns)  # a row per seed, a column per run
     row = _with_order(row, table) if row.order else _with_values(row, table)
-    few: list[str] = []
+    few: list[str] = []  # in words, as ``lengths``
     if row.is_tested and len(table) < ENOUGH:
         few = [_few(run) for run in values_by_run if len(run.seeds) < ENOUGH]
     lengths: list[str] = []
     if scale == "paper":
         lengths = [reduced_length(run.record, run.arm) for run in values_by_run]
+    # what several runs have in common is said once
     return replace(
         row,
         n=len(table),
@@ -295,9 +307,9 @@ def with_result(row: Claim, values_by_run: Mapping[Run, BySeed]) -> Claim:
 
 
 def _with_order(row: Claim, table: DataFrame) -> Claim:
-    """Return a row with ``order``, with the values (seeds, runs) of its runs."""
+    """Return a row with ``order``, judged by a table of values (seeds, runs)."""
     held = sum(_ascends(table, row.open_end))
-    medians = {label: words(median(table[label]), row.show) for label in table}
+    medians = {run.label: words(median(table[run]), row.show) for run in table}
     ours = ", ".join(f"{label}: {text}" for label, text in medians.items())
     tested = row.tested
     if row.open_end and "never" in medians.values():
@@ -311,17 +323,17 @@ def _with_order(row: Claim, table: DataFrame) -> Claim:
         interval=f"in order for {held} of {len(table)}",
         held=held,
         values={
-            f"{label}|{seed}": words(value, row.show)
-            for label, column in table.items()
+            f"{run.label}|{seed}": words(value, row.show)
+            for run, column in table.items()
             for seed, value in column.items()
         },
     )
 
 
 def _with_values(row: Claim, table: DataFrame) -> Claim:
-    """Return a row without ``order``, with the values (seeds, runs) of its runs.
+    """Return a row without ``order``, judged by a table of values (seeds, runs).
 
-    All runs have the same.
+    All runs have the same values. Without bounds every seed counts as held.
     """
     by_seed = table.iloc[:, 0]
     held = sum(row.allows(value) for value in by_seed)
@@ -329,9 +341,9 @@ def _with_values(row: Claim, table: DataFrame) -> Claim:
     interval = "all alike" if low == ours == high else f"{low} to {high}"
     if len(by_seed) == 1:
         interval = "—"
-    if row.bounds and not row.says:
+    if row.bounds and not row.says:  # it has no verdict, which would say so
         interval += f"; held in {held} of {len(table)}"
-    texts: dict[str, str] = {}
+    texts: dict[str, str] = {}  # by seed
     if row.is_tested:
         show = "{:.0f}" if row.show == YES_OR_NO else row.show
         texts = {str(seed): words(value, show) for seed, value in by_seed.items()}
@@ -349,13 +361,13 @@ def _with_values(row: Claim, table: DataFrame) -> Claim:
 
 
 def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
-    """Return for each seed whether its values ascend strictly from arm to arm.
+    """Return for each seed whether its values ascend strictly from run to run.
 
-    The table has one row per seed and one column per arm. Two infinite values tie, so
-    the seed fails. With ``open_end`` the last arms may all be infinite, if the first
-    arm is finite.
+    The table has one row per seed and one column per run; of one run all ascend. Two
+    infinite values tie, so the seed fails. With ``open_end`` the last runs may all be
+    infinite, if the first one is finite.
     """
-    # (seeds, arms - 1) each: every arm but the last, and the arm after it
+    # (seeds, runs - 1) each: every run but the last, and the run after it
     early, late = table.to_numpy()[:, :-1], table.to_numpy()[:, 1:]
     rises = early < late
     if open_end:
@@ -364,9 +376,9 @@ def _ascends(table: DataFrame, open_end: bool) -> list[bool]:
 
 
 def _extremes_and_median(values: Series, show: str) -> list[str]:
-    """Return the smallest value by seed, the median and the largest, in words.
+    """Return the smallest of the values by seed, the median and the largest, in words.
 
-    ``show`` is the format of a value.
+    ``show`` is the format of a value, or YES_OR_NO.
     """
     three = min(values), median(values), max(values)
     if show == YES_OR_NO:
@@ -375,7 +387,10 @@ def _extremes_and_median(values: Series, show: str) -> list[str]:
 
 
 def _few(run: Run) -> str:
-    """Return how many seeds a run has, as "M (2 of 3 seeds, 1.5 min each)"."""
+    """Return how many seeds a run has, as "M (2 of 3 seeds, 1.5 min each)".
+
+    The minutes are the median training time; without a seed they are left out.
+    """
     seeds, record = run.seeds, run.record
     seconds = {s: record.members[f"{run.arm}|{s}"]["seconds"] for s in seeds}
     cost = f", {median(seconds) / 60:,.1f} min each" if seconds else ""
@@ -389,7 +404,7 @@ def median(values: BySeed) -> float:
     Of two middle values it is the lower one, so that it is always the value of a seed.
     """
     numbers = [value for _, value in values.items()]
-    if not numbers or any(math.isnan(number) for number in numbers):
+    if not numbers or any(map(math.isnan, numbers)):
         return math.nan
     return statistics.median_low(numbers)
 
@@ -407,12 +422,15 @@ def outcome(verdict: str) -> str:
 
 
 def is_few(verdict: str) -> bool:
-    """Return whether a verdict rests on only one or two seeds."""
+    """Return whether a verdict says that it rests on only one or two seeds."""
     return " seed" in verdict
 
 
 def css_classes(verdict: str) -> str:
-    """Return the CSS classes of a verdict: its `outcome`, then "few" and "small"."""
+    """Return the CSS classes of a verdict: its `outcome`, then "few" and "small".
+
+    "few" is that of `is_few`, and "small" that of a small or a shorter training.
+    """
     classes = [outcome(verdict)]
     if is_few(verdict):
         classes.append("few")

@@ -1,9 +1,10 @@
 """Epochs of events, and summaries of a quantity over training, seed by seed.
 
 A table is a DataFrame with one row per logged epoch, ascending, and one column per
-seed. The epoch of an event that never happens is infinite, and each function says how
-it treats that. NaN is a value that does not exist: no function here turns it into a
-number.
+seed; NaN in it is what was not measured, and is skipped. An event is a Series with one
+epoch per seed. The epoch of one that never happens is infinite, and each function says
+how it treats that. An epoch that is NaN does not exist, and neither does what is
+computed of it: that is NaN too.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +24,8 @@ def crossing(table: DataFrame, **level: float) -> Series:
 
     The level is one keyword argument: ``at_least``, ``at_most``, ``above`` or
     ``below``. The true epoch is earlier by less than a log interval. NaN is never at a
-    level. Raises KeyError for another keyword, and ValueError unless there is one.
+    level. Raises KeyError for another keyword, and ValueError unless there is exactly
+    one.
     """
     ((comparison, bound),) = level.items()
     return _first_true(getattr(table, _COMPARE[comparison])(bound))
@@ -32,16 +34,17 @@ def crossing(table: DataFrame, **level: float) -> Series:
 def lasting(table: DataFrame, **level: float) -> Series:
     """Return the first epoch from which each column stays at a level, or infinity.
 
-    The level is given as in `crossing`. A column ends with its last value, and NaN
-    before that is skipped. Tiwari et al. (2026) call this "consistently exceeds".
+    The level is given as in `crossing`. A column ends with its last value, which may be
+    the only one at the level; NaN before that is skipped. Tiwari et al. (2026) call
+    this "consistently exceeds".
     """
-    # The cumulative maximum runs from the last epoch back to the first.
+    # True up to a column's last miss: the maximum runs from the last epoch back.
     misses_later = _misses(table, **level)[::-1].cummax()[::-1]
     return _first_true(table.notna() & ~misses_later)
 
 
 def missing_later(table: DataFrame, **level: float) -> Series:
-    """Return by seed which share of the values after `crossing` is not at the level.
+    """Return by seed the share of values that are not at a level after `crossing` it.
 
     The level is given as in `crossing`. The share is NaN for a column that never gets
     to the level, or only with its last value.
@@ -49,12 +52,15 @@ def missing_later(table: DataFrame, **level: float) -> Series:
     first = crossing(table, **level)
     # (epochs, seeds), by broadcasting
     is_later = table.notna() & (table.index.to_numpy()[:, None] > first.to_numpy())
-    misses = (_misses(table, **level) & is_later).sum()
+    misses = (_misses(table, **level) & is_later).sum()  # (seeds,)
     return misses / is_later.sum().where(is_later.any())
 
 
 def _misses(table: DataFrame, **level: float) -> DataFrame:
-    """Return a boolean table, true where there is a value that is not at the level."""
+    """Return a boolean table, true where there is a value that is not at a level.
+
+    The level is given as in `crossing`.
+    """
     ((comparison, bound),) = level.items()
     return table.notna() & ~getattr(table, _COMPARE[comparison])(bound)
 
@@ -62,28 +68,30 @@ def _misses(table: DataFrame, **level: float) -> DataFrame:
 def testable(values: Series, can_test: Series | list[bool]) -> Series:
     """Return the values of those seeds that can test a claim.
 
-    ``can_test`` has one boolean for each of the values, in their order. A claim for
-    which no seed is left has the verdict "cannot tell".
+    ``can_test`` has one boolean for each of the values, in their order: an index that
+    it may have is ignored. A claim for which no seed is left has the verdict "cannot
+    tell".
     """
     return values[np.asarray(can_test, dtype=bool)]
 
 
 def peak(table: DataFrame) -> Series:
-    """Return the first epoch of each column's maximum, or infinity without a value."""
+    """Return the first epoch of each column's maximum, or infinity if all is NaN."""
     return _first_true(table == table.max())
 
 
 def _first_true(mask: DataFrame) -> Series:
     """Return the first epoch at which each boolean column is true, or infinity."""
-    if mask.empty:
+    if mask.empty:  # `idxmax` raises for no rows
         return Series(inf, index=mask.columns, dtype=float)
+    # `idxmax` gives the first epoch of a column that is never true
     return mask.idxmax().astype(float).where(mask.any(), inf)
 
 
 def paired(*values: Series) -> list[Series]:
     """Return each Series cut to the seeds that all have, in the order of the first.
 
-    Raises IndexError without a Series.
+    Seeds that one of them lacks are left out. Raises IndexError without a Series.
     """
     shared_seeds = [
         seed for seed in values[0].index if all(seed in s.index for s in values)
@@ -92,7 +100,10 @@ def paired(*values: Series) -> list[Series]:
 
 
 def joined(values: Mapping[Any, Series]) -> DataFrame:
-    """Return a table of a mapping: a column per entry, a row per seed that all have."""
+    """Return a table of a mapping: a column per entry, a row per seed that all have.
+
+    Raises IndexError for an empty mapping.
+    """
     columns = zip(values, paired(*values.values()), strict=True)
     return DataFrame(dict(columns), dtype=float)
 
@@ -104,7 +115,7 @@ def agreeing(
 
     Each event maps every arm to its epochs by seed; both have the same arms and seeds.
     A pair that ties in either event has no order, also where both arms never get there,
-    and is not counted.
+    and is not counted. A seed with a NaN has NaN.
     """
     # a row per seed, a column per arm
     first, second = joined(first_event), joined(second_event)
@@ -114,61 +125,69 @@ def agreeing(
         np.sign(first[a] - first[b]) * np.sign(second[a] - second[b]) > 0
         for a, b in combinations(first.columns, 2)
     ]
-    return DataFrame(is_same_order, columns=first.index).sum().astype(float)
+    counts = DataFrame(is_same_order, columns=first.index).sum().astype(float)
+    # epochs are 0 or more, so that a sum is NaN only if one of the two is
+    return counts.mask((first + second).isna().any(axis=1))
 
 
 def difference(late: Series, early: Series) -> Series:
     """Return by seed the epochs from one event to another, ``late - early``.
 
     The difference is negative where ``late`` came first, and infinite where either
-    event never comes.
+    event never comes. Seeds that one of the two lacks are left out.
     """
     late, early = paired(late, early)
-    return (late - early).mask(np.isinf(late) | np.isinf(early), inf)
+    # late - -inf is infinite, also for a late that is
+    return late - early.mask(np.isinf(early), -inf)
 
 
 def lead(first: Series, second: Series, *, until: float = inf) -> Series:
     """Return by seed the least number of epochs by which one event leads another.
 
-    A second event that never comes counts as one at ``until``, the end of its training.
-    The lead is minus infinity where the first event never comes.
+    This is ``second - first``, where a second event after ``until``, the end of its
+    training, counts as one at ``until``: at least so long it did not come. The lead is
+    minus infinity where the first event never comes. Seeds that one of the two lacks
+    are left out.
     """
     first, second = paired(first, second)
-    return (second.clip(upper=until) - first).mask(np.isinf(first), -inf)
+    lead_by_seed = second.clip(upper=until) - first
+    # two infinities have no difference
+    return lead_by_seed.mask(np.isinf(first) & second.notna(), -inf)
 
 
 def ratio(upper: Series, lower: Series) -> Series:
     """Return by seed the ratio of two epochs, for claims of "at most so many times".
 
-    The ratio is infinite where ``upper`` never comes, or where ``lower`` alone is epoch
-    0. It is 0 where ``lower`` alone never comes, and 1 where both are epoch 0.
+    The ratio is infinite where ``upper`` never comes, whatever ``lower`` does, or where
+    ``lower`` alone is epoch 0. It is 0 where ``lower`` alone never comes, and 1 where
+    both are epoch 0. Seeds that one of the two lacks are left out.
     """
     upper, lower = paired(upper, lower)
-    are_zero = (upper == 0) & (lower == 0)
-    quotient = upper / lower.mask(are_zero, 1)
-    return quotient.mask(are_zero, 1).mask(np.isinf(upper), inf)
+    # pandas gives NaN for 0 / 0 and for a quotient of two infinities
+    quotient = (upper / lower).mask((upper == 0) & (lower == 0), 1)
+    return quotient.mask(np.isinf(upper) & np.isinf(lower), inf)
 
 
 def times(slow: Series, quick: Series) -> Series:
     """Return by seed how many times as late ``slow`` comes as ``quick``.
 
-    The claim behind it says that ``quick`` comes sooner. The value is 0 where only
-    ``quick`` never comes, else that of `ratio`. A seed in which neither comes tests
-    nothing and is left out.
+    The claim behind it says that ``quick`` comes sooner. The value is that of `ratio`,
+    so 0 where only ``quick`` never comes. A seed in which neither comes tests nothing
+    and is left out, and so is one that either of the two lacks.
     """
     slow, quick = paired(slow, quick)
-    has_event = np.isfinite(slow) | np.isfinite(quick)
-    return ratio(slow, quick).mask(np.isinf(quick), 0.0)[has_event]
+    return ratio(slow, quick)[~(np.isinf(slow) & np.isinf(quick))]
 
 
 def area(table: DataFrame) -> Series:
     """Return the integral of each column over the epochs by the trapezoidal rule.
 
-    Epochs without a value are skipped: a straight line bridges them. It is NaN without
-    a value, and 0 for one.
+    Epochs without a value are skipped: a straight line bridges them. The integral goes
+    from the first value to the last; it is NaN without a value, and 0 for one.
     """
 
     def integral(values: Series) -> float:
+        """Return the integral of the values of one seed, none of which is NaN."""
         return np.trapezoid(values, _epochs(values)) if len(values) else nan
 
     return _each(table, integral)
@@ -188,17 +207,18 @@ def power(table: DataFrame) -> Series:
     """Return the exponent of the power law in the epoch that fits each column best.
 
     The exponent is the slope of the least-squares line of ln value over ln epoch. Epoch
-    0 is left out, and a value of 0 counts as 1e-300. It is NaN for fewer than two
-    values, or if one is negative.
+    0 is left out, as it has no logarithm, and a value of 0 counts as 1e-300 for that
+    reason. The exponent is NaN for fewer than two values, or if one is negative.
     """
 
     def slope(values: Series) -> float:
+        """Return the exponent for the values of one seed, none of which is NaN."""
         if len(values) < 2 or (values < 0).any():
             return nan
         log_values = np.log(values.clip(lower=1e-300))
         return np.polyfit(np.log(_epochs(values)), log_values, deg=1)[0]
 
-    return _each(table.loc[1:], slope)
+    return _each(table.loc[1:], slope)  # from epoch 1 on
 
 
 def _each(table: DataFrame, measure: Callable[[Series], float]) -> Series:

@@ -64,12 +64,12 @@ class Page:
         ``name`` is "<paper>/<id>", or "<id>" within the page's own paper; by default it
         is the name of the page. ``arms`` are those without which the page cannot be
         read: "best" is the best scale whose record has a seed of each of them, so that
-        a record that has only begun is passed over. ``scale`` overrides that of the
-        page, unless it is "".
+        a record that has only begun is passed over; if none has, it is the best with
+        any record. ``scale`` overrides that of the page, unless it is "".
 
         Without ``retrain`` the stored record is returned. If there is none, an empty
         record is returned: it is false, its arms have no seeds, and the page says "not
-        run" of them.
+        run" of them. Any other is noted for `read`.
 
         With ``retrain`` the experiment is trained into data/reruns/, where "best" means
         "laptop", so that a reader's rerun never touches the records of the book. It has
@@ -78,8 +78,8 @@ class Page:
         then: a reader who asks for a run of seconds must not wait for hours because the
         page of the book reads larger runs as well.
 
-        Raises UnknownName for an arm that no scale has, and RecordError for a record
-        that is damaged or stale.
+        Raises UnknownName for a name that no paper has, or an arm that no scale has,
+        and RecordError for a record that is damaged.
         """
         if not scale or self.retrain:
             scale = self.scale
@@ -93,6 +93,7 @@ class Page:
         known = list(dict.fromkeys(arm.name for e in experiments for arm in e.arms))
         arms = [choose(f"arm of {name}", arm, known) for arm in arms]
         reads = [choose(f"arm of {name}", arm, known) for arm in reads]
+        # the experiment to train, or that of an empty record
         best = "laptop" if self.retrain else "paper"
         experiment = papers.get(name, best if scale == "best" else scale)
         try:
@@ -109,10 +110,12 @@ class Page:
 
 
 def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Record:
-    """Train what data/reruns/ lacks of some arms, or of all; return the record there.
+    """Train what data/reruns/ lacks of some arms; return the experiment's record there.
 
-    A few members of a smoke test are trained in this process, as workers take longer to
-    start. Raises NoRecord if the experiment has none of the arms.
+    Without ``arms`` all are trained. If the reader changes settings, the record has
+    that of the book as its ``book``. A few members of a smoke test are trained in this
+    process, as workers take longer to start. Raises NoRecord if nothing was trained, as
+    for arms that the experiment does not have, and TrainingError if a member fails.
     """
     from claimbook.engine import pool  # imports PyTorch, which reading does not need
 
@@ -121,9 +124,9 @@ def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Reco
     changed = change.in_use.of(experiment) if change.in_use else experiment
     todo = pool.tasks([changed], folder, arms=patterns)
     if change.in_use:
-        pool.try_out(todo)
+        pool.try_out(todo)  # a value that cannot be trained fails before the others run
     is_quick = experiment.scale == "smoke" and len(todo) <= FEW
-    processes = 0 if is_quick else None
+    processes = 0 if is_quick else None  # this process, or as many as there are cores
     pool.train(todo, device=device, processes=processes)
     result = records.load(changed, folder)
     if change.in_use:
@@ -132,9 +135,10 @@ def _retrained(experiment: Experiment, arms: Iterable[str], device: str) -> Reco
 
 
 def _of_book(experiment: Experiment, arms: Collection[str]) -> Record | None:
-    """Return the book's record of some arms: at this scale, else at the best with any.
+    """Return the book's record of an experiment, of some of its arms alone.
 
-    The result is None if the book has none of them.
+    It is that at the scale of ``experiment``, or if this has none of the arms, at the
+    best that has any. The result is None if there is none.
     """
     for scale in (experiment.scale, *SCALES):
         of_scale = papers.get(experiment.name, scale)
@@ -147,16 +151,17 @@ def _of_book(experiment: Experiment, arms: Collection[str]) -> Record | None:
 def record(name: str, *, scale="best", arms: Iterable[str] = (), **options) -> Record:
     """Return the record of an experiment by its full name; see `Page.record`.
 
-    ``options`` are the other fields of a `Page`: ``retrain`` and ``device``.
+    ``options`` are the other fields of the `Page` that reads it: ``retrain`` and
+    ``device``.
     """
     return Page(name, scale, **options).record(arms=arms)
 
 
 def read() -> list[dict[str, Any]]:
-    """Return the `record_identity` of each record with members that a page has read.
+    """Return the `record_identity` of each record that this process has read.
 
-    A record is there again for each other scale, or other arms, that were asked for.
-    The order is that of the first time.
+    A record without members is not listed. One is there again for each other scale, or
+    other arms, that were asked for. The order is that of the first time.
     """
     return list(_READ)
 
@@ -164,11 +169,12 @@ def read() -> list[dict[str, Any]]:
 def record_identity(
     result: Record, *, asked: str, arms: Iterable[str]
 ) -> dict[str, Any]:
-    """Return what identifies a record that was read, as JSON.
+    """Return what identifies a record that was read, as values for JSON.
 
     ``asked`` and ``arms`` are the scale and the arms that the page asked for. The entry
-    ``planned`` is a digest of what pages show of the experiment beyond what is trained:
-    names of arms, seeds, and how it is smaller than the paper's.
+    ``sha256`` covers the members' files, and ``planned`` is a digest of what pages show
+    of the experiment beyond what is trained: names of arms, seeds, and how it is
+    smaller than the paper's.
     """
     experiment = result.experiment
     arm_names = [arm.name for arm in experiment.arms]
@@ -190,10 +196,12 @@ def reference(name: str) -> pd.DataFrame:
 
     The columns are ``quantity``, ``series``, ``epoch`` and ``value``; some files have
     more (data/README.md). Units are as in records, so accuracies are fractions. Raises
-    DataError for a file that sources.csv does not list, or lists with another SHA-256.
+    DataError for a file that sources.csv does not list, or lists with another SHA-256,
+    and for one that is missing.
     """
     listed = source(name)  # its row of sources.csv
     path = project.home() / "data/references" / f"{name}.csv"
+    # "none" of a missing file is no digest, so that it is refused as well
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "none"
     if digest != listed["sha256"]:
         raise DataError(
@@ -225,17 +233,18 @@ def source(name: str) -> dict[str, str]:
 def behind(
     mean: float, spread: float, *, count: int = 5, step: int = 100
 ) -> list[tuple[int, ...]]:
-    """Return which epochs may lie behind a printed mean and standard deviation.
+    """Return the sets of epochs that may lie behind a printed mean and deviation.
 
     The list has all ascending tuples of ``count`` multiples of ``step`` whose mean and
-    population standard deviation are ``mean`` and ``spread`` to half an epoch. ``step``
-    must be larger than ``count``, which is 2 or more: then only one sum of the epochs
-    is possible.
+    population standard deviation are ``mean`` and ``spread`` to half an epoch; it is
+    empty if there are none. An epoch may be there twice. ``step`` must be larger than
+    ``count``, which is 2 or more: then only one sum of the epochs is possible.
     """
     total = step * round(count * mean / step)
     if abs(total / count - mean) > 0.5:
         return []
-    # No epoch is further from the mean than sqrt(count) standard deviations.
+    # No epoch is further from the mean than sqrt(count) standard deviations; 1 more, as
+    # both are rounded, and one step more above, as int rounds the mean down.
     reach = math.ceil(math.sqrt(count) * (spread + 1) / step)
     candidates = step * (np.arange(-reach, reach + 2) + int(mean / step))
     # (choices, count - 1), all ascending epochs but the last

@@ -35,12 +35,15 @@ class Run:
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds that were trained, in the order of the experiment."""
+        """The seeds of the arm in the record, in the order of the experiment."""
         return self.record.seeds(self.arm)
 
     @property
     def settings(self) -> Arm:
-        """The arm as it was trained: data set, model, optimizer, epochs and so on."""
+        """The arm's settings: data set, model, optimizer, epochs and so on.
+
+        Raises KeyError for an arm that the experiment does not have.
+        """
         return self.record.experiment.arm(self.arm)
 
     @property
@@ -66,15 +69,16 @@ class Run:
         return table.astype(float).where((epochs >= lower) & (epochs <= upper))
 
     def _column(self, column: str) -> DataFrame:
-        """Return `Record.series` of a column.
+        """Return `Record.series` of a column for the arm.
 
-        Raises TrainingError if the record lacks the column since a seed of the arm
-        diverged.
+        Raises RecordError if the record lacks it, and TrainingError if that is because
+        the training loss of the arm became NaN.
         """
         try:
             return self.record.series(self.arm, column)
         except RecordError as error:
             frame = self.record.frame
+            # rows of the arm after which it can have been measured no more
             is_lost = (frame["arm"] == self.arm) & frame["train_loss"].isna()
             if not is_lost.any():
                 raise
@@ -89,16 +93,17 @@ class Run:
     def looks(self, column: str, *, since: Bound = 0) -> DataFrame:
         """Return `series` at the epochs of the regular log.
 
-        These are the multiples of ``settings.log``. Raises TypeError for an arm that
-        logs at several intervals.
+        These are the multiples of ``settings.log``; other epochs may be logged too, as
+        the last one. Raises TypeError for an arm that logs at several intervals.
         """
         table = self.series(column, since=since)
         return table[table.index % self.settings.log == 0]
 
     def trace(self) -> DataFrame:
-        """Return the loss of every step: a row per step, a column per seed.
+        """Return the training loss of every step: a row per step, a column per seed.
 
-        Raises RecordError if the arm has seeds and none of them has a trace.
+        A seed without a trace has NaN, and a run without seeds an empty table. Raises
+        RecordError if the arm has seeds and none of them has a trace.
         """
         if not self.seeds:
             return DataFrame(dtype=float)
@@ -110,7 +115,7 @@ class Run:
         """Return by seed the first logged epoch at which a column is at a level.
 
         The level is one keyword, such as ``at_least=0.5``, see `events.crossing`. The
-        epoch is infinity for a seed that never gets there.
+        epoch is infinity for a seed that does not get there within the bounds.
         """
         return events.crossing(self.series(column, since=since, until=until), **level)
 
@@ -119,7 +124,7 @@ class Run:
 
         Learned is a ``train_accuracy`` of at least ``accuracy``, or a ``train_loss`` of
         at most ``loss``: papers use either, so exactly one of the two is given. The
-        epoch is a logged one, or infinity.
+        epoch is a logged one, or infinity. Raises KeyError for another keyword.
         """
         table, level = self._learned("train", measure)
         return events.crossing(table, **level)
@@ -127,8 +132,9 @@ class Run:
     def reaches(self, **measure: float) -> Series:
         """Return by seed the first logged epoch at which the test set is learned.
 
-        ``accuracy`` or ``loss`` is given as in `fitted`. The test set may be lost
-        later, see `falls_back`; if it is not, the run `generalises`.
+        ``accuracy`` or ``loss`` is given as in `fitted`. The epoch is infinity if it
+        never is. The test set may be lost later, see `falls_back`; if it is not, the
+        run `generalises`.
         """
         table, level = self._learned("test", measure)
         return events.crossing(table, **level)
@@ -137,7 +143,8 @@ class Run:
         """Return by seed the first epoch from which the test set stays learned.
 
         It stays so to the end of the run, which this book calls generalising, or
-        grokking. Where it never does, the epoch is infinity.
+        grokking. Where it never does, the epoch is infinity. ``accuracy`` or ``loss``
+        is given as in `fitted`.
         """
         table, level = self._learned("test", measure)
         return events.lasting(table, **level)
@@ -156,8 +163,9 @@ class Run:
     ) -> tuple[DataFrame, dict[str, float]]:
         """Return the table and the level that decide whether a split is learned.
 
-        ``split`` is "train" or "test"; ``measure`` has one entry, "accuracy" or "loss".
-        Raises KeyError for another one.
+        Both are what the functions of `events` take. ``split`` is "train" or "test";
+        ``measure`` has one entry, "accuracy" or "loss". Raises KeyError for another
+        one, and ValueError for none or two.
         """
         ((name, bound),) = measure.items()
         comparison, worst = {
@@ -167,13 +175,13 @@ class Run:
         return self._judged(f"{split}_{name}", worst), {comparison: bound}
 
     def _judged(self, column: str, worst: float) -> DataFrame:
-        """Return `series` of a column, with ``worst`` once a seed's loss is NaN.
+        """Return `series` of a column, with ``worst`` from a seed's first NaN loss on.
 
         A network whose training loss is NaN has learned nothing, whereas the functions
-        of `events` skip what was not measured.
+        of `events` skip a NaN in the table as not measured.
         """
         table = self.series(column)
-        if table.empty:  # a frame without rows has no columns either
+        if table.empty:  # a record without members has no training loss either
             return table
         epochs = table.index.to_numpy(dtype=float)[:, None]  # (epochs, 1)
         failures = self._failures().to_numpy()  # (seeds,)
@@ -186,31 +194,34 @@ class Run:
         """
         if not self.seeds:
             return Series(dtype=float)
-        failed = self.record.frame[self.record.frame["train_loss"].isna()]
-        failed = failed[failed["arm"] == self.arm]
+        frame = self.record.frame
+        failed = frame[(frame["arm"] == self.arm) & frame["train_loss"].isna()]
         first_epochs = failed.groupby("seed")["epoch"].min()
         return first_epochs.reindex(self.seeds).astype(float).fillna(math.inf)
 
     def delay(self, **measure: float) -> Series:
-        """Return by seed the epochs from `fitted` to `reaches`.
+        """Return by seed how long after the training set the test set is learned.
 
-        The delay is infinity if either never comes. ``accuracy`` or ``loss`` is given
-        as in `fitted`.
+        This is the epochs from `fitted` to `reaches`, negative where the test set comes
+        first, and infinity if either never comes. ``accuracy`` or ``loss`` is given as
+        in `fitted`.
         """
         return events.difference(self.reaches(**measure), self.fitted(**measure))
 
     def onset(self, column: str = "test_accuracy", *, above: float = 0.9) -> Series:
         """Return by seed the first epoch from which a column stays above a level.
 
-        The epoch is infinity if the column never does so up to its end. Tiwari et al.
-        (2026) call this the onset; see `events.lasting`.
+        The epoch is infinity if the column is not above the level at its end, or the
+        training loss became NaN. Tiwari et al. (2026) call this the onset; see
+        `events.lasting`.
         """
+        # the worst of a column that is to be high
         return events.lasting(self._judged(column, -math.inf), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:
         """Return the last measured value of each seed, also of one that ended early.
 
-        A seed whose training loss became NaN has none, and gets ``otherwise``.
+        A seed without any value, or whose training loss became NaN, gets ``otherwise``.
         """
         has_failed = self._failures() < math.inf  # by seed
         return _last(self.series(column)).mask(has_failed).fillna(otherwise)
@@ -218,9 +229,10 @@ class Run:
     def at(self, column: str, epoch: Bound, *, otherwise: float = math.nan) -> Series:
         """Return by seed the last value that was measured up to an epoch.
 
-        The value is ``otherwise`` if the epoch is infinite, as of an event that never
-        comes, or if the training loss was NaN by then. Raises PageError for an epoch
-        after the end of a run, when the value is unknown.
+        The epoch itself counts. The value is ``otherwise`` if the epoch is infinite, as
+        of an event that never comes, or NaN; if the training loss was NaN by then; or
+        if nothing was measured. Raises PageError for an epoch after the end of a run,
+        when the value is unknown.
         """
         self._refuse_beyond(epoch)
         epochs = _by_seed(epoch, self.seeds)
@@ -256,34 +268,38 @@ class Run:
     def largest(
         self, column: str, otherwise: float = math.nan, **bounds: Bound
     ) -> Series:
-        """Return the largest value of each seed between ``since`` and ``until``."""
+        """Return each seed's largest value; ``bounds`` are ``since`` and ``until``."""
         return self.series(column, **bounds).max().fillna(otherwise)
 
     def smallest(
         self, column: str, otherwise: float = math.nan, **bounds: Bound
     ) -> Series:
-        """Return the smallest value of each seed between ``since`` and ``until``."""
+        """Return each seed's smallest value; ``bounds`` are ``since`` and ``until``."""
         return self.series(column, **bounds).min().fillna(otherwise)
 
     def peak(self, column: str, **bounds: Bound) -> Series:
-        """Return the first epoch of each seed's largest value, see `events.peak`."""
+        """Return the first epoch of each seed's largest value, see `events.peak`.
+
+        ``bounds`` are ``since`` and ``until``. The epoch is infinity without a value.
+        """
         return events.peak(self.series(column, **bounds))
 
     def rise(self, column: str, *, since: Bound) -> Series:
         """Return by seed the largest rise of a column above its value at an epoch.
 
-        The rise is infinite where the epoch never comes, or where the column has no
-        value from there on. A claim that a column stops rising there bounds it [Prieto
-        et al. 2025, Fig. 2, 9].
+        The rise is infinite where the epoch never comes, where the column has no value
+        from there on, or where the training loss is NaN by then, so that no upper bound
+        holds. A claim that a column stops rising there bounds it [Prieto et al. 2025,
+        Fig. 2, 9].
         """
         rises = self.largest(column, since=since) - self.at(column, since)
         return rises.fillna(math.inf)
 
 
 def _by_seed(bound: Bound, seeds: list[int]) -> np.ndarray:
-    """Return the epochs (seeds,) that a bound has for some seeds.
+    """Return the epochs (seeds,) that a bound has for some seeds, in their order.
 
-    Raises KeyError for a seed that the bound does not have.
+    One epoch is that of all seeds. Raises KeyError for a seed that a Series lacks.
     """
     if isinstance(bound, Series):
         return bound.loc[seeds].to_numpy(dtype=float)
@@ -297,7 +313,10 @@ def _last(table: DataFrame) -> Series:
 
 
 def finished(values: Series, *runs: Run) -> Series:
-    """Return the values of those seeds in which the `Run.onset` of every run comes."""
+    """Return the values of those seeds in which the `Run.onset` of every run comes.
+
+    Without runs these are all values.
+    """
     onsets = [run.onset() for run in runs]
     # by seed; a seed that a run does not have counts as one without an onset
     have_onset = [
@@ -335,7 +354,7 @@ def told(values: Series, show: str = "{:,.0f}", *, nothing: str = "not run") -> 
 def words(value: float, show: str = "{:,.0f}") -> str:
     """Return a value as text in the format ``show``: "95 %" with a no-break space.
 
-    The text of infinity is "never", and that of NaN is "no value".
+    The text of infinity, of either sign, is "never", and that of NaN is "no value".
     """
     if math.isnan(value):
         return "no value"

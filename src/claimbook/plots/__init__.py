@@ -16,6 +16,11 @@ with needing_extra():
 
 
 def __getattr__(name: str) -> Any:
-    if name == "COLOUR":  # when it is asked for: an import needs no checkout
+    """Return `style.colours()` for the name ``COLOUR``, when somebody asks for it.
+
+    So an import of this package needs no checkout. Raises AttributeError for any other
+    name.
+    """
+    if name == "COLOUR":
         return style.colours()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,7 +44,8 @@ class Picture:
     ``png`` is the PNG and ``size`` its (width, height) in CSS pixels; ``narrow`` is the
     PNG for phones, with panels stacked; ``shown`` is the `shown_content` of the figure.
     In a page that trains anew ``narrow`` is empty, as such a page is not part of the
-    website. In any other one the figure itself is changed: `one_column` rearranges it.
+    website. In any other one the figure itself is changed: `one_column` rearranges it
+    for ``narrow``, after all else is taken from it.
     """
 
     narrow = b""
@@ -63,9 +64,10 @@ class Picture:
         return f"figure: {panels} {panel_noun}, {lines} {line_noun}"
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return data by MIME type, and metadata of the PNG.
+        """Return (data by MIME type, metadata of the PNG), as IPython asks for them.
 
-        The metadata are its size in CSS pixels and the base64 of the PNG for phones.
+        The metadata are its size in CSS pixels and, if there is a PNG for phones, the
+        base64 of that.
         """
         png = base64.b64encode(self.png).decode()
         data = {"text/plain": repr(self), "image/png": png, FIGURE_MIME: self.shown}
@@ -79,9 +81,9 @@ class Picture:
 def show(figure: Figure) -> Picture:
     """Return a figure as a `Picture` and close it: the last line of a cell of a page.
 
-    If GROKBOOK_FIGURES names a folder, the PNG is also written there, under the start
-    of its digest. A figure with curves of the book behind those of a reader says so in
-    its legend, and as "has_book" in ``shown``.
+    If GROKBOOK_FIGURES names a folder, the PNG is also written there, under the first
+    twelve digits of the "sha256" in ``Picture.shown``. A figure with curves of the book
+    behind those of a reader gets a legend that says so, and "has_book" in ``shown``.
     """
     if project.is_retrained:
         _say_where_empty(figure)
@@ -96,19 +98,22 @@ def show(figure: Figure) -> Picture:
 
 
 def _say_where_empty(figure: Figure) -> None:
-    """Write the reason into each panel of lines in which no point of a run lies.
+    """Write the reason into each panel of lines in which no point of a line lies.
 
     In a short rerun the runs may end before an axis begins, or stay beyond its limits.
+    Panels with bars or images are left as they are, and so are all that show a point.
     """
     for axes in figure.axes:
         if axes.images or axes.patches:
             continue
+        # not those across the whole panel, as `axhline` draws them
         lines = [line for line in axes.lines if line.get_transform() == axes.transData]
-        # (N, 2) each
+        # (N, 2) each; the empty one is for a panel without lines
         points = [np.asarray(line.get_xydata(), dtype=float) for line in lines]
-        x, y = np.concatenate([*points, np.empty((0, 2))]).T
+        x, y = np.concatenate([*points, np.empty((0, 2))]).T  # (points,) each
         left, right = sorted(axes.get_xlim())
         low, high = sorted(axes.get_ylim())
+        # NaN is not inside
         is_inside = (left <= x) & (x <= right) & (low <= y) & (y <= high)
         if is_inside.any():
             continue
@@ -123,12 +128,16 @@ def one_column(figure: Figure) -> None:
     """Put the panels of a figure below each other, 4 inches wide, as for a phone.
 
     The panels stay in their order, unless one has no title: then they go column by
-    column, so that such a panel follows the one above it.
+    column, so that such a panel follows the one above it. Panels with a second y axis
+    stay one. Long labels are broken or turned, and legends of the figure have two
+    columns.
     """
     spec_of = write_own_labels(figure)
+    # the places of the panels in the old grid: two axes in the same place share one
     specs = list(dict.fromkeys(spec_of.values()))
     if not all(axes.get_title("left") for axes in spec_of):
         specs.sort(key=lambda spec: (spec.colspan.start, spec.rowspan.start))
+    # of the old grid, in inches
     row_height = figure.get_figheight() / max(spec.rowspan.stop for spec in specs)
     grid = GridSpec(len(specs), 1, figure)
     for axes, spec in spec_of.items():
@@ -145,10 +154,10 @@ def one_column(figure: Figure) -> None:
 def replace_legend(
     figure: Figure, old: Legend, entries: list[tuple[Any, str]], columns: int
 ) -> None:
-    """Remove a legend of a figure, and add one of some (handle, label) at its place.
+    """Remove a legend of a figure, and add one of ``entries`` (handle, label) instead.
 
-    Without entries none is added. The gid of the old legend, which `tell_apart` sets,
-    says whether its place is "lower", else it is "upper".
+    Without entries none is added. The new one is above the figure, or below it if the
+    old one's gid is "lower", which `tell_apart` sets.
     """
     old.remove()
     if entries:
@@ -160,8 +169,9 @@ def replace_legend(
 def write_own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
     """Write labels and ticks that only the outer panels had at each panel.
 
-    Returns the place of every panel in the grid, in the order of the panels; a colour
-    bar has no place and is left out.
+    A panel without a label gets the y label of the first panel in its row, or the x
+    label of the last in its column. Returns the place of every panel in the grid, in
+    the order of the panels; a colour bar has no place and is left out.
     """
     spec_of = {}
     for axes in figure.axes:
@@ -182,9 +192,9 @@ def write_own_labels(figure: Figure) -> dict[Axes, SubplotSpec]:
 def png_and_size(
     figure: Figure, sharp: float = _SHARP
 ) -> tuple[bytes, tuple[int, int]]:
-    """Return a PNG of a figure, and its (width, height) in CSS pixels.
+    """Return a PNG of a figure, in 256 colours, and its (width, height) in CSS pixels.
 
-    The PNG has ``sharp`` pixels per CSS pixel.
+    The PNG has ``sharp`` pixels per CSS pixel, in either direction.
     """
     original, compressed = io.BytesIO(), io.BytesIO()
     figure.savefig(original, format="png", dpi=sharp * figure.dpi)
@@ -201,13 +211,15 @@ def png_and_size(
 def shown_content(figure: Figure) -> dict[str, Any]:
     """Return a digest of what a figure shows, with counts of its parts and its numbers.
 
-    The digest covers panels, limits, scales, words and data, these to five significant
-    digits; it does not cover size, fonts and colours. `_numbers` says which numbers
-    these are.
+    The entries are "sha256", the digest; "axes", "lines", "collections" and "patches",
+    how many there are; and "numbers", see `_numbers`. The digest covers panels, limits,
+    scales, words and data, these to five significant digits; it does not cover size,
+    fonts and colours.
     """
     panels = figure.axes
     words = [text for legend in figure.legends for text in legend_texts(legend)]
     contents = [_content(axes) for axes in panels]
+    # the words of legends alone: those of the panels are in the contents
     text = json.dumps([words, *contents], ensure_ascii=False)
     digest = sha256(text.encode()).hexdigest()
     kinds = ("lines", "collections", "patches")
@@ -221,11 +233,12 @@ def shown_content(figure: Figure) -> dict[str, Any]:
 
 
 def _numbers(words: Iterable[str], panels: Iterable[Axes]) -> list[str]:
-    """Return the numbers that a reader can read off, ascending, to four digits.
+    """Return the numbers that a reader can read off, ascending, each once, as text.
 
-    They are the numbers in all ``words`` of a figure, and the coordinates of the marks
-    in its panels: points with a marker, bars, lines across a panel, ends of curves. The
-    first pixels of images count too.
+    They have four digits. They are the numbers in all ``words`` of a figure, and the
+    coordinates of the marks in its panels (see `_marks`): of lines, clouds of at most
+    ``MARKS`` points and bars. The first ``MARKS`` pixels of each image count too. NaN
+    and infinity are left out.
     """
     coordinates: list[float] = []
     for axes in panels:
@@ -233,7 +246,7 @@ def _numbers(words: Iterable[str], panels: Iterable[Axes]) -> list[str]:
             coordinates += _marks(np.asarray(line.get_xydata(), dtype=float))
         for collection in axes.collections:
             points = np.reshape(collection.get_offsets(), (-1, 2)).astype(float)
-            if len(points) <= MARKS:
+            if len(points) <= MARKS:  # a larger cloud has no end, as a curve has
                 coordinates += _marks(points)
         for patch in axes.patches:
             coordinates += _marks(np.asarray(_corners(patch), dtype=float))
@@ -242,15 +255,15 @@ def _numbers(words: Iterable[str], panels: Iterable[Axes]) -> list[str]:
             coordinates += pixels[:MARKS].tolist()
     written = [n.replace(",", "") for text in words for n in NUMBER.findall(text)]
     numbers = [*map(float, written), *(x for x in coordinates if np.isfinite(x))]
-    # nudged as in `_digits`, so that another processor prints the same
+    # nudged, as in `_digits`, so that another processor prints the same
     return sorted({f"{x * _NUDGE:.4g}" for x in numbers}, key=float)
 
 
 def _marks(points: np.ndarray) -> list[float]:
     """Return the coordinates of those points (N, 2) that a reader can read off.
 
-    These are all finite ones of up to ``MARKS`` points; of more, which are a curve, the
-    last one.
+    Of the finite points these are all if there are at most ``MARKS``; of more, which
+    are a curve, the last one.
     """
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) > MARKS:
@@ -260,6 +273,7 @@ def _marks(points: np.ndarray) -> list[float]:
 
 def _content(axes: Axes) -> dict[str, Any]:
     """Return all that a panel shows, without its style, as plain data for a digest."""
+    # (2, 2): the lower left corner, the upper right one
     limits = np.column_stack([axes.get_xlim(), axes.get_ylim()])
     return {
         "titles": [axes.get_title(loc=side) for side in ("left", "center", "right")],
@@ -279,10 +293,11 @@ def _content(axes: Axes) -> dict[str, Any]:
 
 
 def _collection_content(axes: Axes, collection: Collection) -> list[Any]:
-    """Return [label, offsets, outlines, values] of a collection, as a scatter is.
+    """Return [label, offsets, outlines, values] of a collection, such as a scatter.
 
-    It is plain data for a digest. The values are those that the colour map turns into
-    colours, [] without them.
+    It is plain data for a digest. The offsets are its points, the outlines the vertices
+    of its shapes. The values are those that the colour map turns into colours, [] if
+    there are none.
     """
     values = collection.get_array()
     return [
@@ -294,7 +309,7 @@ def _collection_content(axes: Axes, collection: Collection) -> list[Any]:
 
 
 def legend_texts(legend: Legend | None) -> list[str]:
-    """Return the labels that a legend shows, none for None."""
+    """Return the labels that a legend shows; none if there is no legend."""
     return [text.get_text() for text in legend.get_texts()] if legend else []
 
 
@@ -304,7 +319,7 @@ def _corners(patch: Patch) -> Any:
 
 
 def _ticks(axis: Axis) -> list[str]:
-    """Return the tick labels that a page set, none if they follow from limits."""
+    """Return the tick labels that a page set itself, [] if matplotlib chooses them."""
     if not isinstance(axis.get_major_locator(), FixedLocator):
         return []
     return [label.get_text() for label in axis.get_ticklabels()]
@@ -317,9 +332,10 @@ def _name(artist: Any) -> str:
 
 
 def _words(text: Text) -> list[Any]:
-    """Return a text and its position; for an annotation, also that of its arrow's tip.
+    """Return [text, position], or for an annotation [text, arrow's tip, position].
 
-    A position in points or pixels is left out, since it is layout and not data.
+    Of an annotation a position that is not in data coordinates is [], since it is
+    layout and not data.
     """
     if not isinstance(text, Annotation):
         return [text.get_text(), _digits(text.get_position())]
@@ -328,9 +344,10 @@ def _words(text: Text) -> list[Any]:
 
 
 def _points(axes: Axes, points: Any) -> list[list[str]]:
-    """Return [x, y] of points (N, 2), each a list of strings as `_digits` writes it.
+    """Return [x, y] of points (N, 2), each a list of N strings as `_digits` writes it.
 
-    On a linear axis values below 1e-9 of the largest become 0, on others none does.
+    On a linear axis values below 1e-9 of the largest become 0, on others none does: a
+    logarithmic axis shows them.
     """
     scales = axes.get_xscale(), axes.get_yscale()
     pairs = zip(np.reshape(points, (-1, 2)).T, scales, strict=True)
@@ -338,11 +355,11 @@ def _points(axes: Axes, points: Any) -> list[list[str]]:
 
 
 def _digits(values: Any, *, tiny: bool = False) -> list[str]:
-    """Return values, flattened, to five significant digits; NaN stays.
+    """Return values as strings of five significant digits, flat; "nan" and "inf" stay.
 
-    Unless ``tiny`` values count, those below 1e-9 of the largest are noise about zero
-    and become 0. All values are nudged, so that noise about a round number (0.123455)
-    changes no digit.
+    Unless ``tiny`` values count, those below 1e-9 of the largest finite one are noise
+    about zero and become 0. All values are nudged, so that noise about the border of
+    two roundings (0.123455) changes no digit.
     """
     flat = np.asarray(values, dtype=float).ravel()
     if not tiny:

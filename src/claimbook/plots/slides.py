@@ -36,11 +36,13 @@ def slide(
     ``panels`` are the letters of those to keep, such as "bc"; with "" all are kept.
     Each PNG shows one of the ``steps`` more than the one before it. A step is a label
     that has a colour of its own in the book, or the name of an ink, and stands for all
-    that is drawn in this colour. Without steps one panel comes after the other.
-    ``words`` maps words in the figure to those that replace them, such as names that
-    only its page explains. ``height`` is in inches, of which a slide has 7.2.
+    that is drawn in this colour; what has the colour of no step is in every PNG.
+    Without steps one panel comes after the other. ``words`` maps words in the figure to
+    those that replace them, such as names that only its page explains. ``height`` is in
+    inches, of which a slide has 7.2. The figure is changed. Raises KeyError for an
+    unknown letter or step.
     """
-    # its keys are the panels in their order, as letters are
+    # {letter: panel}; `write_own_labels` returns a dict whose keys are the panels
     axes_of = dict(zip("abcdefgh", write_own_labels(figure), strict=False))
     kept = [axes_of[letter] for letter in panels or axes_of]
     removed = [axes for axes in axes_of.values() if axes not in kept]
@@ -53,7 +55,7 @@ def slide(
             axes.set_subplotspec(grid[place])
     _enlarge(figure, kept, words, height)
     inks = style.INKS | style.colours()
-    # what each step shows, by default a panel
+    # what each step adds, by default a panel
     parts: list[list[Artist]] = [[axes] for axes in kept]
     if steps:
         inside = [artist for axes in kept for artist in axes.get_children()]
@@ -74,31 +76,33 @@ def _enlarge(
 ) -> None:
     """Set size, letters, lines and words of a figure for a slide, and fix its layout.
 
-    ``words`` and ``height`` are as in `slide`.
+    ``kept`` are its panels; ``words`` and ``height`` are as in `slide`.
     """
     for line in figure.findobj(Line2D):
         line.set(
             lw=_THICKER * line.get_linewidth(), ms=_THICKER * line.get_markersize()
         )
     figure.set_size_inches(plt.rcParams["figure.figsize"][0], height)
-    figure.draw_without_rendering()  # ticks and legends have their words
+    figure.draw_without_rendering()  # only now have ticks and legends their words
     for text in figure.findobj(Text):
         text.set_fontsize(max(_LEAST, text.get_fontsize()))
         text.set_text(_slide_text(text, words))
     for axes in kept:
         for axis in (axes.xaxis, axes.yaxis):
+            # tick labels that the page set: a drawing writes them anew as they were
             if isinstance(axis.get_major_locator(), FixedLocator):
                 labels = [_slide_text(name, words) for name in axis.get_ticklabels()]
                 axis.set_ticklabels(labels)
-    figure.draw_without_rendering()
+    figure.draw_without_rendering()  # lays out the larger letters
     figure.set_layout_engine("none")  # nothing moves from step to step
 
 
 def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> None:
-    """Take out of the legends what is labelled in a removed panel and in no kept one.
+    """Take out of the figure's legends what only ``removed`` panels show.
 
-    An entry stays if a kept panel draws it without a label: in its colour, or with its
-    marker, as the paper's own points.
+    That is an entry that is labelled in a removed panel and in no kept one. It stays if
+    a kept panel draws it without a label: in its colour, or with its marker, as the
+    paper's own points.
     """
     gone = _labels(removed) - _labels(kept)
     looks = {
@@ -120,7 +124,7 @@ def _forget(figure: Figure, removed: Sequence[Axes], kept: Sequence[Axes]) -> No
 
 
 def _labels(panels: Sequence[Axes]) -> set[str]:
-    """Return the labels of all that is drawn in some panels, as a legend shows them."""
+    """Return the labels that a legend of some panels would have."""
     labels = set[str]()
     for axes in panels:
         _, names = axes.get_legend_handles_labels()
@@ -129,13 +133,16 @@ def _labels(panels: Sequence[Axes]) -> set[str]:
 
 
 def _looks(artist: Any) -> set[str]:
-    """Return the colour and the marker, if any, of an artist of a panel or a legend."""
+    """Return the colour and the marker, if any, of an artist of a panel or a legend.
+
+    `_forget` compares them: the colour is "#rrggbb", the marker "D" for diamonds.
+    """
     marker = artist.get_marker() if isinstance(artist, Line2D) else "None"
     return {_colour(artist), str(marker)} - {"None", "none", ""}
 
 
 def _png(figure: Figure) -> bytes:
-    """Return a PNG of 256 colours.
+    """Return a PNG of a figure as it is now, in 256 colours.
 
     They are chosen many times faster than `picture.png_and_size` chooses them.
     """
@@ -147,9 +154,9 @@ def _png(figure: Figure) -> bytes:
 
 
 def _slide_text(text: Text, words: dict[str, str]) -> str:
-    """Return the words of a text on a slide: without the letter of a panel, "(a) ".
+    """Return what a text says on a slide: without the letter of a panel, "(a) ".
 
-    ``words`` are as in `slide`.
+    ``words`` are as in `slide`: each is replaced wherever it stands.
     """
     shown = re.sub(r"^\([a-h]\) ", "", text.get_text())
     for old, new in words.items():
@@ -163,8 +170,8 @@ def _colour(artist: Any) -> str:
     What has no colour, such as an axis, counts as black.
     """
     read = getattr(artist, "get_color", None) or getattr(artist, "get_facecolor", None)
-    colour = read() if read else "none"
-    # a cloud has a row for each colour of its points: the first one counts
+    colour = read() if read else "none"  # which `to_hex` turns into black
+    # a cloud has a row (red, green, blue, opacity) for each colour of its points
     if getattr(colour, "ndim", 1) == 2 and len(colour):
         colour = colour[0]
     return to_hex(colour)

@@ -28,10 +28,11 @@ GREY = "#6B6B6B"  # what is not a curve: arrows, and lines that mark a level
 
 @cache
 def colours() -> dict[str, str]:
-    """Return the hex colour of each label that "colours" of project.yaml has.
+    """Return the hex colour of each label that "colours" of book/project.yaml has.
 
-    There the labels are listed under the name of an ink, such as "blue". Pages read the
-    cached dict as ``plots.COLOUR`` and never change it.
+    There the labels are listed under the name of an ink, such as "blue". Without such a
+    file the dict is empty; an ink that is not in ``INKS`` raises KeyError. Pages read
+    the cached dict as ``plots.COLOUR`` and never change it.
     """
     labels_by_ink = project.part("colours").items()
     return {label: INKS[ink] for ink, labels in labels_by_ink for label in labels}
@@ -46,11 +47,11 @@ def use_style() -> None:
 def shades(values: Sequence[Hashable]) -> dict[Hashable, str]:
     """Return a hex colour for each value of a sweep, darker from first to last.
 
-    The lightest has a contrast of 3 on white.
+    The lightest, which a single value gets, has a contrast of 3 on white.
     """
-    # of a single value it is the lightest
+    # (values, 4): red, green, blue and opacity
     scale = plt.get_cmap("viridis_r")(np.linspace(0.42, 1, len(values)))
-    return dict(zip(values, map(to_hex, scale), strict=False))
+    return dict(zip(values, map(to_hex, scale), strict=True))
 
 
 def panels(
@@ -59,7 +60,8 @@ def panels(
     """Return a figure as wide as the style says, and a flat array of its axes.
 
     ``columns`` and ``rows`` are numbers of panels. ``height`` is that of a row in
-    inches, in a book of 8 inches width; ``options`` go to `plt.subplots`.
+    inches where the style is 8 inches wide, and grows with its width; ``options`` go to
+    `plt.subplots`.
     """
     width = plt.rcParams["figure.figsize"][0]
     figure, axes = plt.subplots(
@@ -85,7 +87,8 @@ def letter(axes: Sequence[Axes], titles: Sequence[str]) -> None:
 def thousands(axes: Axes) -> None:
     """Write the ticks of the x axis in thousands, "20k" for 20,000.
 
-    Ticks below 100, as those of a smoke test, are written as they are.
+    Ticks below 100, as those of a smoke test, and negative ones are written as they
+    are.
     """
     axes.xaxis.set_major_formatter(
         lambda x, _: f"{x / 1000:g}k" if x >= 100 else f"{x:g}"

@@ -33,38 +33,37 @@ def page_entries(page: str, stem: str) -> dict[str, Any]:
 
     ``stem`` is "claims", "settings" or "measurements". The result is a copy, and empty
     if the file is missing or does not list the page. Raises BookError if the file
-    cannot be read.
+    cannot be read, or says something of the page that is no dict.
     """
     paper, name = page.split("/")
     path = project.home() / "book" / paper / f"{stem}.yaml"
     entry: dict[str, Any] = project.read_yaml(path).get(name, {})
     check_type(f"{path}, page {name}", entry, dict)
-    return deepcopy(entry)
+    return deepcopy(entry)  # what `read_yaml` returns is cached
 
 
 def settings_of(page: str) -> dict[str, Any]:
-    """Return what settings.yaml says of a page, by the keys of ``STATED``.
+    """Return what settings.yaml says of a page "<paper>/<id>", by keys of ``STATED``.
 
-    Raises UnknownName for a wrong key, and BookError for a value of a wrong type.
+    It is empty if the file says nothing. Raises UnknownName for a wrong key, and
+    BookError for a value of a wrong type.
     """
     settings = page_entries(page, "settings")
     paper, name = page.split("/")
     where = f"book/{paper}/settings.yaml, page {name}"
-    for key in settings:
-        choose(f"key in {where}:", key, STATED)
     for key, part in settings.items():
-        check_type(f"{where}, {key}", part, STATED[key])
+        kind = choose(f"key in {where}:", key, STATED)
+        check_type(f"{where}, {key}", part, kind)
     return settings
 
 
 def stated(page: str) -> list[list[str]]:
     """Return the rows of a table of settings in a paper, from settings.yaml.
 
-    They are those that it lists for a page "<paper>/<id>" about such a table.
-
-    The cells of a row are the setting's name, the paper's words ("" if it states
-    nothing), where the paper has them, on some pages the value in a public code, and
-    the value that is run here. Raises KeyError for a page without such a list.
+    They are its "list" for a page "<paper>/<id>" about such a table. The cells of a row
+    are the setting's name, the paper's words ("" if it states nothing), where the paper
+    has them, on some pages the value in a public code, and the value that is run here.
+    Raises KeyError for a page without such a list.
     """
     return list(settings_of(page)["list"])
 
@@ -72,8 +71,10 @@ def stated(page: str) -> list[list[str]]:
 def reduced_length(record: Record, arm: str) -> str:
     """Return how much shorter an arm was trained than the paper states, or "".
 
-    For example "40,000 of 100,000 steps". The length of the paper's training is in
-    settings.yaml; if the paper states none, that of its official code counts.
+    For example "40,000 of 100,000 steps". The length of the paper's training is the
+    number at the start of what settings.yaml says of it; if the paper states none, that
+    of its official code counts. The result is "" if the arm is not shorter, or if
+    neither states a length. Raises KeyError for an unknown arm.
     """
     settings = settings_of(record.name)
     epochs = record.experiment.arm(arm).epochs
@@ -93,14 +94,15 @@ def training_tables(record: Record) -> Html:
 
     The first has each setting by its name (see `settings_in_words`), with what
     settings.yaml says that the paper and its official code have, and with notes. The
-    second has the settings in which the arms differ, and the seeds of each. The record
-    has a member.
+    second has the settings in which the arms differ, and the seeds of each. Raises
+    IndexError for a record without a member.
     """
     trained = [arm for arm in record.experiment.arms if record.seeds(arm.name)]
     # a row per setting, a column per trained arm
     settings = DataFrame({arm.name: settings_in_words(arm) for arm in trained})
-    settings = settings.fillna("—")
+    settings = settings.fillna("—")  # what an arm does not use
     is_shared = settings.nunique(axis=1) == 1  # by setting
+    # where all are equal, those of the first arm are those of all
     common = settings.iloc[:, 0].where(is_shared, "differs by arm")
     settings_table = _settings_table(record, common.to_dict())
     return joined(settings_table, _arms_table(record, settings[~is_shared]))
@@ -109,8 +111,10 @@ def training_tables(record: Record) -> Html:
 def _settings_table(record: Record, values: dict[str, str]) -> Html:
     """Return the settings of this book next to those of settings.yaml, folded.
 
-    ``values`` has those that the arms share by name, "differs by arm" for the others.
-    Seeds, scale and reductions are added to them.
+    ``values`` has this book's by name, as text that says "differs by arm" where arms
+    do; seeds, scale and reductions are added to it. For the paper, a setting of which
+    settings.yaml has nothing is "not stated". What it says of other settings is left
+    out.
     """
     experiment, noted = record.experiment, settings_of(record.name)
     _, _, page = record.name.partition("/")
@@ -142,8 +146,8 @@ def _settings_table(record: Record, values: dict[str, str]) -> Html:
 def _arms_table(record: Record, differing: DataFrame) -> Html:
     """Return the trained arms with the settings in which they differ, folded.
 
-    ``differing`` has a row per such setting and a column per trained arm. Arms that
-    have no seeds yet are named below the table.
+    ``differing`` has a row per such setting and a column per trained arm. The other
+    arms of the experiment, which have no seeds yet, are named below the table.
     """
     _, _, page = record.name.partition("/")
     rows = [
@@ -168,8 +172,8 @@ def provenance(*records: Record, references: Iterable[Mapping[str, Any]] = ()) -
     """Return which records a page reads, what made them, and which points it cites.
 
     ``references`` are the papers' own points, as `evidence.cited` returns them.
-    Versions and times of the records are folded. A record has a member; without any
-    record or reference the result is empty.
+    Versions and times of the records are folded. Without any record or reference the
+    result is empty. Raises IndexError for a record without a member.
     """
     citations = [line(CITED.format(**reference)) for reference in references]
     if not records:
@@ -184,9 +188,9 @@ def provenance(*records: Record, references: Iterable[Mapping[str, Any]] = ()) -
 
 
 def _provenance_cells(record: Record) -> tuple[list[str], list[str]]:
-    """Return the cells of a record under ``SHOWN_HEADS`` and ``FOLDED_HEADS``.
+    """Return the cells of a record under ``SHOWN_HEADS``, and under ``FOLDED_HEADS``.
 
-    The record has a member.
+    Raises IndexError if it has no member.
     """
     members = list(record.members.values())
     distinct = {key: sorted({member[key] for member in members}) for key in DISTINCT}
@@ -202,6 +206,7 @@ def _provenance_cells(record: Record) -> tuple[list[str], list[str]]:
     if uncommitted_count := sum(member["uncommitted"] for member in members):
         count_words += "; trained by uncommitted code: "
         count_words += f"{uncommitted_count} of {len(members)} members"
+    # of an even number of members the higher of the two in the middle is shown
     rates = sorted(member["epochs_per_second"] for member in members)
     shown_cells = [
         f"grokbook run {record.name} --scale {record.scale}",
@@ -223,9 +228,11 @@ def _provenance_cells(record: Record) -> tuple[list[str], list[str]]:
 def settings_in_words(arm: Arm) -> dict[str, str]:
     """Return the settings of an arm in words, by names such as "optimizer.lr".
 
-    Settings that an arm does not use, such as penalties, are left out.
+    Settings that an arm does not use, such as penalties or a factor of 1, are left out,
+    and so are options that a spec does not give.
     """
     settings = {}
+    # names are written as words: "stablemax cross entropy"
     for part in ("dataset", "model", "loss", "optimizer"):
         spec = getattr(arm, part)
         settings[part] = spec.name.replace("_", " ")

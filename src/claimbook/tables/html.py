@@ -40,12 +40,13 @@ def grid(
     """Return a table with a header row.
 
     ``head`` and each of the ``rows`` are cells, as many as there are columns; ``kind``
-    is the CSS class. A ``hidden`` caption is for screen readers alone, where text above
-    the table already says the same.
+    is the CSS class. A ``caption`` of "" is left out, and a ``hidden`` one is for
+    screen readers alone, where text above the table already says the same. The plain
+    text has a line per row, with " | " between cells, and no caption.
     """
 
     def cells(row: list[Html], tag: str, attribute: str = "") -> str:
-        """Return the cells of a row as HTML, each in a tag with an attribute."""
+        """Return the cells of a row as HTML, each in a tag with an ``attribute``."""
         return "".join(f"<{tag}{attribute}>{cell.html}</{tag}>" for cell in row)
 
     table = [[_as_html(cell) for cell in row] for row in (head, *rows)]
@@ -62,11 +63,15 @@ def grid(
 
 
 def _as_html(cell: Cell) -> Html:
+    """Return a cell as it is, or a text escaped."""
     return cell if isinstance(cell, Html) else Html(escape(cell), cell)
 
 
 def line(*cells: Cell, kind: str = "") -> Html:
-    """Return one paragraph of all cells; ``kind`` is its CSS class."""
+    """Return one paragraph of all cells, one after the other, with nothing between.
+
+    ``kind`` is its CSS class, "" for none. What is ``beside`` a cell is dropped.
+    """
     parts = [_as_html(cell) for cell in cells]
     attribute = f" class='{kind}'" if kind else ""
     html = "".join(part.html for part in parts)
@@ -74,7 +79,10 @@ def line(*cells: Cell, kind: str = "") -> Html:
 
 
 def fold(title: str, *parts: Html) -> Html:
-    """Return a closed block of parts, which a click on its title opens."""
+    """Return a closed block of parts, which a click on its title opens.
+
+    What is ``beside`` the parts is dropped.
+    """
     inner = joined(*parts, by="")
     html = f"<details><summary>{escape(title)}</summary>{inner.html}</details>"
     return Html(html, f"{title}\n{inner.text}")
@@ -90,7 +98,8 @@ def folded(
 ) -> Html:
     """Return a closed block with one table, and with a line ``below`` it unless "".
 
-    ``kind`` is the CSS class of the table; `grid` explains its arguments.
+    ``head``, ``rows`` and ``kind`` are those of `grid`. The title of the block is also
+    the table's caption, for screen readers.
     """
     parts = [grid(head, rows, kind, title, hidden=True)]
     if below:
@@ -101,7 +110,8 @@ def folded(
 def joined(*parts: Html, by: str = "\n") -> Html:
     """Return parts one below the other, with ``by`` between their pieces of HTML.
 
-    Of two parts with the same type in ``beside`` the last one counts.
+    Of two parts with the same MIME type in ``beside`` the last one counts. Without
+    parts the result is empty.
     """
     html = by.join(part.html for part in parts)
     text = "\n".join(part.text for part in parts)
@@ -118,17 +128,17 @@ class Prose(str):
 def prose(markdown: str) -> Prose:
     """Return the sentences of a page without the indentation of its source.
 
-    In a rerun the result is empty, since the sentences were written for the book's own
-    results.
+    In a rerun (see `is_rerun`) the result is empty, since the sentences were written
+    for the book's own results.
     """
     return Prose("" if is_rerun() else cleandoc(markdown).strip())
 
 
 def is_rerun() -> bool:
-    """Return whether this page reads other runs than the book's.
+    """Return whether the page of this process reads other runs than the book's.
 
-    `python -m book execute` with parameters sets GROKBOOK_RERUN for its kernel;
-    `evidence.Page` marks only its own process, not those that are started later.
+    `python -m book execute` with parameters says so to the kernel that it starts, by
+    GROKBOOK_RERUN; `evidence.Page` says so to its own process alone.
     """
     return project.is_retrained or os.environ.get("GROKBOOK_RERUN") == "1"
 
@@ -136,7 +146,7 @@ def is_rerun() -> bool:
 def number(value: float) -> str:
     """Return a number as all tables show it: "34,500", "0.333333", "1e6", "1e-8".
 
-    It has six digits at most.
+    It has six digits at most; NaN is "nan", and infinity "inf".
     """
     # "e+06" becomes "e6", and "e-08" becomes "e-8"
     return re.sub(r"e([+-])0*", lambda match: "e" + match[1].strip("+"), f"{value:,g}")

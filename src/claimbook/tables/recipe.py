@@ -34,7 +34,8 @@ def recipe(arms: Iterable[Arm]) -> str:
     """Return one line that says what all arms were trained with, "" for no arms.
 
     The line names the data set, model, loss and optimizer, then wrappers and penalties,
-    then the length of the training. If the arms differ it has the values of each.
+    then the length of the training. Where arms differ it has the values of all, or of
+    four or more the first and the last (`_alternatives`).
     """
     arms = list(arms)
     if not arms:
@@ -47,17 +48,22 @@ def recipe(arms: Iterable[Arm]) -> str:
             extras.setdefault(spec.name, []).append(spec)
     for specs in extras.values():
         phrase = _phrase(specs)
-        if len(specs) < len(arms):  # an arm with two of a name counts twice
+        # an arm with two of a name counts twice, so that this may be left out
+        if len(specs) < len(arms):
             phrase += " (in some)"
         phrases.append(phrase)
     length = _alternatives(f"{arm.epochs:,}" for arm in arms)
+    # with batches an epoch would be a pass over the data, so the word is avoided
     is_full_batch = all(arm.batch_size is None for arm in arms)
     unit = "epochs" if is_full_batch else "steps"
     return " · ".join([*phrases, f"{length} {unit}"])
 
 
 def _phrase(specs: Iterable[Spec]) -> str:
-    """Return names and shown options of specs, such as "SGD, lr 0.1 / 0.2"."""
+    """Return names and options of specs in one phrase, such as "SGD, lr 0.1 / 0.2".
+
+    Of the options those of ``SHOWN`` are named, where a spec sets them.
+    """
     names: list[str] = []
     # the values that specs have of each option, in words and in the order of SHOWN
     words_by_option: dict[str, list[str]] = {option: [] for option in SHOWN}
@@ -79,16 +85,18 @@ def display_name(spec: Spec) -> str:
     """Return what book/project.yaml calls a spec, or else its own name in words.
 
     A task that has several operations is called by its operation, such as "addition".
+    The "called" of that file has such a task as "modular add", with each operation.
     """
     name, display_names = spec.name, project.part("called")
-    if f"{name} add" in display_names:  # a task with several operations
+    if f"{name} add" in display_names:
+        # "add" is the default of all such tasks
         operation = str(spec.options.get("operation", "add"))
         return display_names.get(f"{name} {operation}", operation.replace("_", " "))
     return display_names.get(name, name.replace("_", " "))
 
 
 def _alternatives(words: Iterable[str]) -> str:
-    """Return "a / b / c" without repetitions; of four or more the first and last."""
+    """Return "a / b / c", each once; of four or more "a / … / d"; "" without any."""
     distinct = list(dict.fromkeys(words))
     if len(distinct) > 3:
         distinct = [distinct[0], "…", distinct[-1]]
@@ -100,14 +108,17 @@ def _as_text(option: str, value: Any) -> str:
     if option == "widths":
         return _layers(value)
     if option == "train_fraction":
-        return f"{100 * value:.4g} %".replace(" ", "\N{NO-BREAK SPACE}")
+        return f"{100 * value:.4g}\N{NO-BREAK SPACE}%"
     if isinstance(value, tuple):
         return " and ".join(map(str, value))
     return number(value) if isinstance(value, int | float) else str(value)
 
 
 def _layers(widths: tuple[int, ...]) -> str:
-    """Return "2 layers of width 200", or "layers of width 200 and 100"."""
+    """Return "2 layers of width 200", or "layers of width 200 and 100" if they differ.
+
+    Raises IndexError without a width.
+    """
     if len(set(widths)) > 1:
         return f"layers of width {' and '.join(map(str, widths))}"
     count = "1 layer" if len(widths) == 1 else f"{len(widths)} layers"

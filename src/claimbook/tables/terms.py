@@ -8,11 +8,12 @@ from claimbook import project
 def terms(text: str, page: str) -> list[tuple[str, str]]:
     """Return (term, meaning) for each term that a text uses but does not explain.
 
-    ``page`` is "<paper>/<id>": some terms are explained on certain pages only. If
-    book/words.yaml is missing, the list is empty.
+    ``page``, "<paper>/<id>", is that of the text: some terms are explained on certain
+    pages only. If book/words.yaml is missing, the list is empty.
     """
-    # by term: what it ``means``, and patterns of ``where`` a text uses it, of ``pages``
-    # on which it is explained, and of a text in which it is ``known``
+    # Each term has what it "means", and patterns: "where" it is used in a text, "pages"
+    # on which it has this meaning (all if not given), and "known", words of a text that
+    # explains it itself.
     entries = project.read_yaml(project.home() / "book" / "words.yaml")
     return [
         (term, entry["means"])

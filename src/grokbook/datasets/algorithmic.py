@@ -53,12 +53,14 @@ def modular(
     of a and b in base 2 (the official code of Prieto et al. for Figure 4); or
     "random_binary", distinct random rows of ``bits`` bits (the wording of their paper).
     With ``bits`` None there are as few as can tell p numbers apart. ``equals`` appends
-    the equals sign, token p. With ``operator`` a row is a, operator, b and equals sign,
-    and these two signs are the tokens p and p + 1.
+    the equals sign, token p. With ``operator``, which goes before ``equals``, a row is
+    a, operator, b and equals sign, and these two signs are the tokens p and p + 1. Both
+    are meant for tokens.
 
     ``shuffle="python"`` splits as the code of Singh et al. (2026) does, by Python's
     shuffle with the seed of torch's generator, and rounds the size of the test set down
-    instead. Raises BookError for an unknown name or a value out of range.
+    instead. Raises BookError for an unknown name, a value out of range, or a fraction
+    that leaves no rows to train or to test on.
     """
     check_whole("p", p, 2, LARGEST_P)
     check_whole("smallest", smallest, 0, p - 1)
@@ -74,7 +76,8 @@ def modular(
         order = torch.tensor(indices)
     else:
         order = torch.randperm(len(pairs))
-    x = _encode(pairs, p, encoding, bits)  # random codes are drawn after the split
+    # after the split, which is then the same as without random codes
+    x = _encode(pairs, p, encoding, bits)
     if operator:
         a, b = x.unbind(1)
         x = torch.stack([a, torch.full_like(a, p), b, torch.full_like(b, p + 1)], 1)
@@ -87,7 +90,11 @@ def modular(
 def _label_function(
     operation: str | Callable,
 ) -> Callable[[Tensor, Tensor, int], Tensor]:
-    """Return the function (a, b, p) -> labels of an operation of ``modular``."""
+    """Return the function (a, b, p) -> labels (rows,) of an operation of ``modular``.
+
+    Raises UnknownName for a word that is no key of ``OPERATIONS``; a formula is read,
+    and may be refused, when the function is called.
+    """
     if callable(operation):
         return operation
     # words are keys of OPERATIONS; other texts, and "a" and "b", are formulas; `choose`
@@ -103,7 +110,7 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
 
     As tokens or scalars they are (rows, 2), as bits (rows, 2 * bits) with the bits of
     both numbers one after the other. ``bits`` is the number of bits for one number;
-    with None it is the smallest that p numbers need.
+    with None it is the smallest that p numbers need, and fewer raise BookError.
     """
     if choose("encoding", encoding, ENCODINGS) == "tokens":
         return pairs
@@ -115,7 +122,7 @@ def _encode(pairs: Tensor, p: int, encoding: str, bits: int | None) -> Tensor:
     if bits is None:
         bits = fewest_bits
     check_whole(f"bits of {p} codes", bits, fewest_bits, MOST_BITS)
-    # one whole number for each of the p, of which the table (p, bits) has the bits
+    # (p,), one whole number for each, of which the table (p, bits) has the bits
     codes = torch.arange(p) if encoding == "binary" else torch.randperm(2**bits)[:p]
     table = (codes[:, None] >> torch.arange(bits - 1, -1, -1)) & 1
     return table[pairs].flatten(1).float()  # of (rows, 2, bits)
@@ -189,10 +196,10 @@ def additions(
     check_whole("digits", digits, 1, 3)  # of four digits there are 10^8 pairs
     check_whole("pairs", pairs, 2, 10 ** (2 * digits))
     n_train = train_count(train_fraction, pairs)
-    drawn = torch.randperm(10 ** (2 * digits))[:pairs]
+    drawn = torch.randperm(10 ** (2 * digits))[:pairs]  # a * 10^digits + b
     a, b = drawn // 10**digits, drawn % 10**digits
     answer = _digits(a + b, digits + 1).flip(1)  # (rows, digits + 1)
-    # columns (rows, 1) of one symbol each
+    # columns (rows, 1), each with one symbol in all rows
     start, plus, equals = (torch.full_like(a[:, None], SYMBOLS.index(s)) for s in "$+=")
     question = [start, _digits(a, digits), plus, _digits(b, digits), equals]
     x = torch.cat([*question, answer[:, :-1]], 1)

@@ -18,6 +18,7 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
     """Raise BookError if an option is not a whole number from ``low`` to ``high``.
 
     ``name`` is what the option is called; with ``high`` None there is no upper limit.
+    True and 2.0 are no whole numbers.
     """
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if is_whole and value >= low and (high is None or value <= high):
@@ -55,7 +56,8 @@ def train_count(
 def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
     """Split rows x (rows, ...) and labels y (rows, ...) by torch's global generator.
 
-    ``train_count`` says how many of the rows are the training set.
+    The training set is `train_count` of the rows, a share that is rounded down. Raises
+    BookError if either set would be empty.
     """
     n_train = train_count(train_fraction, len(x))
     train, test = torch.randperm(len(x)).tensor_split([n_train])  # indices
@@ -63,5 +65,5 @@ def random_split(x: Tensor, y: Tensor, train_fraction: float) -> Data:
 
 
 def sorted_index(values: Iterable[str]) -> dict[str, int]:
-    """Return the index of each distinct value among all of them in sorted order."""
+    """Return the index of each distinct value among all distinct ones, sorted."""
     return {value: index for index, value in enumerate(sorted(set(values)))}

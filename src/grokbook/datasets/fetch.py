@@ -27,8 +27,8 @@ def fetch(name: str) -> bytes:
     """Return the bytes of a registered file, which is downloaded if it is absent.
 
     ``name`` is a key of ``REGISTRY``. Raises DataError if the file cannot be
-    downloaded, or if its SHA-256 is not that of the published file; it is then left as
-    it is. Raises UnknownName for a file that is not registered.
+    downloaded, or if its SHA-256 is not that of the published file, which is then left
+    where it is. Raises UnknownName for a file that is not registered.
     """
     expected = choose("data file", name, REGISTRY)
     path = data_folder() / name
@@ -45,9 +45,10 @@ def fetch(name: str) -> bytes:
 
 
 def _download(name: str) -> None:
-    """Download a registered file, or the archive that contains it.
+    """Download a registered file, or unpack the archive that contains it.
 
-    Raises DataError if the download fails.
+    An archive that is in the data folder is not downloaded again. Raises DataError if
+    anything fails.
     """
     folder = data_folder()
     source = ARCHIVES.get(name.partition("/")[0], name)
@@ -61,6 +62,7 @@ def _download(name: str) -> None:
         file = downloader.fetch(source)
         if source != name:
             with tarfile.open(file) as archive:
+                # "data" refuses to write outside of the folder
                 archive.extractall(folder, filter="data")
     except Exception as error:  # pooch raises requests, OS and value errors alike
         reason = str(error).partition("\n")[0][:120]

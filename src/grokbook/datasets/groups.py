@@ -39,7 +39,7 @@ def permutations(
     product = a.gather(1, b)
     if operation == "conjugate":
         product = product.gather(1, a.argsort(1))  # argsort is the inverse
-    # the numbers that the digits make are sorted as the permutations are
+    # read as digits, permutations are numbers in the same order: a search finds a token
     place_values = degree ** torch.arange(degree - 1, -1, -1)
     codes = (group * place_values).sum(1)  # (degree!,)
     y = torch.searchsorted(codes, (product * place_values).sum(1))

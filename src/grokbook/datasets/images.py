@@ -31,13 +31,14 @@ Labelled = tuple[Tensor, Tensor]
 def mnist(*, train_samples: int = 60_000) -> Data:
     """Return MNIST with pixels in [0, 1] as (rows, 784) float32.
 
-    The test set is its 10,000 test images. ``train_samples`` training images, at most
-    all 60,000, are drawn in random order, without replacement, from torch's global
-    generator (Prieto et al. 2025 take 200 in Figure 14).
+    Labels are (rows,) int64. The test set is its 10,000 test images. ``train_samples``
+    training images, all 60,000 if it is more, are drawn in random order, without
+    replacement, from torch's global generator (Prieto et al. 2025 take 200 in Figure
+    14).
     """
 
     def read(name: str, header: int) -> Tensor:
-        """Return the bytes (n,) of a file after its header, of so many bytes."""
+        """Return the bytes (n,) of a file after its first ``header`` bytes."""
         raw = gzip.decompress(fetch(f"MNIST/raw/{name}-ubyte.gz"))
         return torch.frombuffer(bytearray(raw), dtype=torch.uint8)[header:]
 
@@ -54,11 +55,11 @@ def cifar10(*, batches: int = 5, **options: Any) -> Data:
     """Return CIFAR-10 with pixels in [0, 1] as (rows, 3, 32, 32) float32.
 
     ``batches`` is the number of files, of 10,000 training images each, that are read,
-    from 1 to 5.
-    ``options`` are ``normalised``, whether pixels are standardised by mean and standard
-    deviation of each channel over the training images read; ``train_samples``, how many
-    of these images are drawn, at most all; and ``test_samples``, how many of the test
-    images, from the first on, are taken. Both default to all.
+    from 1 to 5. ``options`` are ``normalised``, whether pixels are standardised by mean
+    and standard deviation of each channel over the training images read;
+    ``train_samples``, how many of these images are drawn, all if it is more; and
+    ``test_samples``, how many of the test images, from the first on, are taken. Both
+    default to all, in the order of the files.
     """
     names = [*(f"data_batch_{k + 1}" for k in range(batches)), "test_batch"]
     files = [f"cifar-10-batches-py/{name}" for name in names]
@@ -66,7 +67,7 @@ def cifar10(*, batches: int = 5, **options: Any) -> Data:
 
 
 def cifar100(**options: Any) -> Data:
-    """Return CIFAR-100 with its 100 fine classes and options of ``cifar10``."""
+    """Return CIFAR-100 with its 100 fine classes and the ``options`` of `cifar10`."""
     files = ["cifar-100-python/train", "cifar-100-python/test"]
     return _cifar(files, b"fine_labels", **options)
 
@@ -79,11 +80,10 @@ def _cifar(
     train_samples: int | None = None,
     test_samples: int | None = None,
 ) -> Data:
-    """Return the task of some files, the last of which holds the test images.
+    """Return the task of some files of CIFAR, the last of which holds the test images.
 
     ``label_key`` is the entry of a file with its labels. The other arguments are the
-    options that ``cifar10`` explains; None takes all images. Training images are drawn
-    at random, test images are the first ones.
+    options that ``cifar10`` explains; None takes all images.
     """
     contents = [
         ArrayUnpickler(BytesIO(fetch(file)), encoding="bytes").load() for file in files
@@ -96,6 +96,7 @@ def _cifar(
     if normalised:
         axes = (0, 2, 3)  # all but the channels
         mean, deviation = x.mean(axes, keepdim=True), x.std(axes, keepdim=True)
+        # by the training images alone: nothing is learned of the test images
         x, x_test = (x - mean) / deviation, (x_test - mean) / deviation
     if train_samples is not None:
         x, y = _draw(x, y, train_samples)
@@ -105,9 +106,9 @@ def _cifar(
 
 
 class ArrayUnpickler(pickle.Unpickler):
-    """An unpickler for plain values and NumPy arrays, which builds nothing else.
+    """An unpickler for plain values and NumPy arrays, which runs no code of a file.
 
-    Raises DataError for a pickle that names anything else.
+    Raises DataError for a pickle that names anything but ``PICKLED`` of NumPy.
     """
 
     def find_class(self, module: str, name: str) -> Any:
@@ -117,9 +118,10 @@ class ArrayUnpickler(pickle.Unpickler):
 
 
 def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
-    """Return up to ``samples`` rows of x and y in random order, each once.
+    """Return ``samples`` rows of x and y in random order, each once, or all if fewer.
 
-    They are drawn from torch's global generator.
+    They are drawn from torch's global generator. Raises BookError for ``samples``
+    below 1.
     """
     check_whole("train_samples", samples, 1)
     chosen = torch.randperm(len(x))[:samples]
@@ -127,7 +129,7 @@ def _draw(x: Tensor, y: Tensor, samples: int) -> Labelled:
 
 
 class Images:
-    """Image files that are indexed as a tensor is and read only then.
+    """Image files that are indexed as a tensor is; each is read when it is asked for.
 
     ``images[rows]``, for a tensor of indices, is (rows, 3, size, size) float32: the
     largest square in the middle of each image, scaled to ``size`` and normalised by
@@ -162,8 +164,9 @@ def image_folder(corpus: str = "imagenet", *, size: int = 256) -> Data:
 
     The images are the files <corpus>/train/<class>/<image> and
     <corpus>/val/<class>/<image> of the data folder. A label is the index of its class
-    among the sorted names of the training classes. x_train and x_test are ``Images``,
-    so each batch is read when it is needed. Raises DataError if a split has no images.
+    among the sorted names of the training classes. x_train and x_test are ``Images`` of
+    ``size``, so each batch is read when it is needed. Raises DataError if a split has
+    no images, and KeyError for a test class without training images.
     """
     folder = data_folder() / corpus
     class_index = sorted_index(p.parent.name for p in folder.glob("train/*/*.*"))

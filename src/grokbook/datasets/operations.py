@@ -32,8 +32,8 @@ def labels_of(formula: str, a: Tensor, b: Tensor, p: int) -> Tensor:
     ``a`` and ``b`` are whole numbers (rows,). The formula is computed in whole numbers
     and reduced modulo p at the end; its // is Python's division, rounded down, and not
     the inverse modulo p. Raises BookError for a formula with anything but a, b, whole
-    numbers, brackets and + - * // **, for one with neither a nor b, and for one that
-    divides by 0 for some pair.
+    numbers, brackets and + - * // **, for one with neither a nor b, for one that
+    divides by 0 for some pair, and for a power that would take long (`_check_power`).
     """
     tree = _parsed(formula)
     labels = []
@@ -73,7 +73,8 @@ def _parsed(formula: str) -> ast.expr:
 def _value(node: ast.expr, values: Mapping[str, int], formula: str) -> Any:
     """Return the value of a syntax tree; ``values`` has those of a and b.
 
-    ``formula`` is the whole text, which the BookError for any other node quotes.
+    ``formula`` is the whole text, which the BookError quotes that is raised for a node
+    that is not allowed. ZeroDivisionError is left to the caller.
     """
     match node:
         case ast.Name(id=name) if name in values:
@@ -94,7 +95,10 @@ def _value(node: ast.expr, values: Mapping[str, int], formula: str) -> Any:
 
 
 def _check_power(base: ast.expr, exponent: ast.expr, formula: str) -> None:
-    """Raise BookError for a power that might take hours to compute."""
+    """Raise BookError for a power that might take hours to compute.
+
+    An exponent is written out and at most ``LARGEST_EXPONENT``; a base has no power.
+    """
     is_number = isinstance(exponent, ast.Constant) and type(exponent.value) is int
     is_small = is_number and exponent.value <= LARGEST_EXPONENT  # type: ignore
     is_nested = any(isinstance(node, ast.Pow) for node in ast.walk(base))

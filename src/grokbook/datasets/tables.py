@@ -31,7 +31,8 @@ def table(
     ``equals`` appends the equals sign, one token more.
 
     Raises DataError if the file is missing, has another digest or an incomplete row, or
-    has a pair of inputs twice, which might be both trained on and tested.
+    has a pair of inputs twice, which might be both trained on and tested. Raises
+    BookError if there are too few rows for two sets.
     """
     rows = _rows(path, sha256)
     token_of = sorted_index(word for *inputs, _ in rows for word in inputs)
@@ -46,7 +47,7 @@ def table(
 def _rows(path: str, sha256: str) -> list[tuple[str, str, str]]:
     """Return the rows (input, input, label) of a CSV file below its first line.
 
-    Raises DataError for anything that ``table`` refuses.
+    Spaces around a word are cut. Raises DataError for anything that ``table`` refuses.
     """
     try:
         content = Path(path).read_bytes()
@@ -58,6 +59,7 @@ def _rows(path: str, sha256: str) -> list[tuple[str, str, str]]:
         remark = f"and not {sha256!r}" if sha256 else "which the task has to name"
         raise DataError(f"the SHA-256 of {path} is {digest}, {remark}")
     try:
+        # -sig: spreadsheets write a mark before the first word
         lines = [*csv.reader(content.decode("utf-8-sig").splitlines(), strict=True)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} is not CSV in UTF-8 ({error})") from error
@@ -73,6 +75,7 @@ def _rows(path: str, sha256: str) -> list[tuple[str, str, str]]:
         if number == 1:  # it names the columns
             continue
         first, second, label = cells
+        # the line that had the pair first, which is this one if it is new
         earlier = line_of_pair.setdefault((first, second), number)
         if earlier != number:
             raise DataError(

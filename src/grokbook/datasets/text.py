@@ -41,11 +41,13 @@ def text(name: str) -> str:
 def encoder(vocabulary: int = VOCABULARY) -> Callable[[str], list[int]]:
     """Return a function from text to GPT-2's tokens below ``vocabulary``.
 
-    The end-of-text mark, GPT-2's last token, is never among them. A text cannot be
-    encoded with fewer than 256 tokens, the single bytes.
+    The end-of-text mark, GPT-2's last token, is never among them. A ``vocabulary``
+    above 50,257 is the same as all; one below 256, the single bytes, raises BookError.
+    The function is made once for each ``vocabulary``.
     """
     import tiktoken
 
+    check_whole("vocabulary", vocabulary, 256)
     byte_of = _byte_of_letter()
     ranks = {
         bytes(byte_of[letter] for letter in letters): rank
@@ -62,7 +64,7 @@ def _byte_of_letter() -> dict[str, int]:
     """Return the byte that each letter of ``encoder.json`` stands for.
 
     Printable letters of Latin-1 stand for themselves, and letters from 256 on for the
-    other bytes in order.
+    other bytes in order, since a space or a control character is hard to read in JSON.
     """
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -81,16 +83,18 @@ def wikitext(
     """Return blocks of GPT-2's tokens, x (blocks, block), with y, the token after each.
 
     ``corpus`` is "wikitext-2", "wikitext-103-raw" or "fineweb-edu". ``blocks`` cuts its
-    training and its test text. ``vocabulary`` is the number of tokens in use;
-    ``train_blocks`` and ``test_blocks`` limit the number of blocks, unless None.
+    training and its test text. ``vocabulary`` is the number of tokens in use, as in
+    `encoder`; ``train_blocks`` and ``test_blocks`` limit the number of blocks of each
+    text, unless None.
     "fineweb-edu" is 1 MB of FineWeb-Edu, 218,000 tokens, for Figure 5 of Liu et al.
     (2026): enough to memorise, too little to learn a language from. Nine tenths of its
-    lines are the training text. Raises DataError if the corpus is missing.
+    lines are the training text. Raises DataError if the corpus is missing, or too short
+    for a block.
     """
     tensors: list[Tensor] = []  # x_train, y_train, x_test, y_test
     for split, limit in (("train", train_blocks), ("test", test_blocks)):
         lines = _lines(corpus, split)
-        tokens = [torch.tensor(encoder(vocabulary)(line)).long() for line in lines]
+        tokens = [torch.tensor(encoder(vocabulary)(line)) for line in lines]
         tensors += blocks(torch.cat(tokens), block, limit)
     return Data(*tensors)
 
@@ -98,14 +102,15 @@ def wikitext(
 def blocks(tokens: Tensor, block: int, limit: int | None) -> tuple[Tensor, Tensor]:
     """Cut tokens (length,) into x (blocks, block) and y, the token after each of x.
 
-    Blocks do not overlap, and tokens after the last whole block are dropped. ``limit``
-    is the largest number of blocks, from the first on, or None for all. Raises
-    DataError if there is not one whole block.
+    y (blocks, block) is x one token later. Blocks do not overlap, and tokens after the
+    last whole block are dropped. ``limit`` is the largest number of blocks, from the
+    first on, or None for all. Raises DataError if there is not one whole block with a
+    token after it.
     """
     check_whole("block", block, 1)
     if limit is not None:
         check_whole("the number of blocks", limit, 1)
-    count = (len(tokens) - 1) // block
+    count = (len(tokens) - 1) // block  # the last token has none after it
     if count < 1:
         raise DataError(f"{len(tokens)} tokens are too few for a block of {block}")
     count = min(count, limit or count)
@@ -117,7 +122,7 @@ def blocks(tokens: Tensor, block: int, limit: int | None) -> tuple[Tensor, Tenso
 def _lines(corpus: str, split: str) -> list[str]:
     """Return the lines of a corpus that belong to a split, "train" or "test".
 
-    Raises DataError if the file is missing.
+    A registered file is downloaded. Raises DataError if the file is missing.
     """
     suffix = "raw" if corpus.endswith("raw") else "tokens"
     name = _UNDIVIDED.get(corpus, f"{corpus}/wiki.{split}.{suffix}")
@@ -125,7 +130,7 @@ def _lines(corpus: str, split: str) -> list[str]:
     if name not in REGISTRY and not path.exists():
         raise DataError(f"{name}, which has no address, is not in {data_folder()}")
     content = text(name) if name in REGISTRY else path.read_text(encoding="utf-8")
-    lines = StringIO(content).readlines()
+    lines = StringIO(content).readlines()  # unlike `splitlines`, at \n alone
     if corpus not in _UNDIVIDED:
         return lines
     n_train = int(len(lines) * TRAIN_SHARE)

@@ -24,9 +24,10 @@ def fourier_concentration(
 
     This is the measure of appendix D.1 of Singh, Misra and Orvieto (2026). It takes
     rows 0..p-1 of the embedding, those of the numbers. ``skip_constant`` leaves out the
-    constant mode k = 0, which the paper does not do. The value has no upper bound; for
-    independent N(0, 1/d) entries, p = 113 and d = 128 it is 0.0084 with a standard
-    deviation of 0.0017. Raises ValueError for fewer than p rows.
+    constant mode k = 0, which the paper does not do. The value is 0 if all mu_k are the
+    same, also for zeros, and has no upper bound; for independent N(0, 1/d) entries, p =
+    113 and d = 128 it is 0.0084 with a standard deviation of 0.0017. It is NaN with a
+    NaN in these rows. Raises ValueError for fewer than p rows.
     """
     if len(embedding) < p:
         raise ValueError(f"an embedding of {len(embedding)} tokens has no {p} numbers")
@@ -34,18 +35,19 @@ def fourier_concentration(
     if skip_constant:
         amplitude = amplitude[1:]
     mean = amplitude.mean(dim=1, keepdim=True)  # mu, (modes, 1)
-    within = (amplitude - mean).square().mean()
+    within = (amplitude - mean).square().mean()  # (), over k and j
     return mean.var(correction=0) / (within + 1e-8)
 
 
 def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
-    """Return the mean entropy -sum_j a_j ln a_j of the rows of attention weights.
+    """Return the mean over rows of the entropy -sum_j a_j ln a_j of attention weights.
 
-    Weights are (batch, heads, queries, keys). The entropy is between 0 (one key has all
-    the weight) and ln keys (all have the same). The published measure averages the
-    weights over heads first, which can only raise the entropy; ``head_average=False``
-    takes the entropy of each head instead. Raises ValueError for weights of another
-    shape.
+    Weights are (batch, heads, queries, keys), and a row has those of one query for all
+    keys j. The entropy is between 0 (one key has all the weight) and ln keys (all have
+    the same); a weight of 0 adds nothing. The published measure averages the weights
+    over heads first, which can only raise the entropy; ``head_average=False`` takes the
+    entropy of each head instead. The mean is NaN with a NaN, or without rows. Raises
+    ValueError for weights of another shape.
     """
     if weights.dim() != 4:
         shape = tuple(weights.shape)
@@ -57,14 +59,16 @@ def attention_entropy(weights: Tensor, *, head_average: bool = True) -> Tensor:
 
 
 class Waves(NamedTuple):
-    """Fourier modes of neurons j at the frequencies k = 1..(p-1)/2.
+    """What `waves` returns, for neurons j and frequencies k = 1..(p-1)/2.
 
     ``product`` (neurons, frequencies) is the share of a neuron's variance in the modes
     (+-k, +-k). They span cos ka cos kb and the like, and so all functions of a + b and
-    of a - b with frequency k. ``selectivity`` (neurons, frequencies) is max(|corr(h_j,
-    cos k(a+b))|, |corr(h_j, sin k(a+b))|). ``variance`` (neurons,) is the variance of a
-    neuron over all pairs. ``largest`` () is the maximum of |p F| over all neurons and
-    modes but the constant one. A neuron that never varies has zeros.
+    of a - b with frequency k, where k stands for the angle 2 pi k / p. ``selectivity``
+    (neurons, frequencies) is max(|corr(h_j, cos k(a+b))|, |corr(h_j, sin k(a+b))|).
+    ``variance`` (neurons,) is the variance of a neuron over all pairs (a, b).
+    ``largest`` () is the maximum of |p F_j(k, l)| over all neurons and modes but the
+    constant one. A neuron that never varies has zeros, one with a NaN has NaN, and so
+    has ``largest`` then.
     """
 
     product: Tensor
@@ -80,12 +84,13 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
 
     ``pairs`` (pairs, 2) has each pair of numbers below p once, in any order. The
     function does not work under vmap. Raises ValueError if p is even or below 3, or if
-    a pair is missing.
+    a pair is missing or there twice.
     """
     index = pairs[:, 0] * p + pairs[:, 1]  # (pairs,), the row of (a, b) in the table
     all_indices = torch.arange(p * p).to(pairs)
     if p < 3 or p % 2 == 0 or not torch.equal(index.sort().values, all_indices):
         raise ValueError(f"waves are of all pairs (a, b) once and an odd p, not of {p}")
+    # (p^2, neurons), of which row a p + b is that of (a, b)
     table = activations.new_zeros(activations.shape, dtype=torch.float64)
     table[index] = activations.double()
     modes = torch.fft.fft2(table.view(p, p, -1), dim=(0, 1)) / p**2  # F
@@ -99,6 +104,7 @@ def waves(activations: Tensor, pairs: Tensor, p: int) -> Waves:
     sum_modes = modes[k, k]  # those of a + b, (frequencies, neurons)
     larger = torch.maximum(sum_modes.real.abs(), sum_modes.imag.abs()).square()
     return Waves(
+        # 2, as the modes (-k, -k) and (-k, k) mirror those two, with the same energy
         product=ratio(2 * (energy[k, k] + energy[k, -k]), variance).T,
         # h = 2 Re F cos - 2 Im F sin + ..., and cos has variance 1/2
         selectivity=ratio(2 * larger, variance).T.sqrt(),

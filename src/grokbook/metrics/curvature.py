@@ -36,16 +36,18 @@ def largest_eigenvalue(
         A q_k = b_(k-1) q_(k-1) + a_k q_k + b_k q_(k+1) with orthonormal q:
 
     the eigenvalues of the tridiagonal matrix of a and b approach those of A from
-    inside. It begins at one random vector, makes at most ``most_products``, at least
-    one, products with A, and stops once an eigenvalue of A lies within ``tolerance`` *
-    |value| of the value, for almost every start the largest one. If the products do not
-    suffice, the value is a lower bound. It is NaN if H is not finite or P not positive.
-    Memory is that of ``most_products`` + 1 vectors as long as all parameters.
+    inside. It begins at a random vector, the same in every call, makes at most
+    ``most_products`` products with A, 1 or more, and stops once the value is within
+    ``tolerance`` * |value| of an eigenvalue of A, for almost every start the largest.
+    If the products do not suffice, the value is a lower bound. It is negative if all
+    eigenvalues are, and NaN if H is not finite or P not positive. Memory is that of
+    ``most_products`` + 1 vectors as long as all parameters.
     """
     scale: float | Tensor = 1.0  # P^(-1/2)
     if preconditioner is not None:
         scale = _flat(preconditioner[name] for name in params).rsqrt()
     hessian_product, point = _hessian(objective, params)
+    # as many orthonormal q as there are parameters span everything
     product_count = min(most_products, len(point))
     # on the CPU, so that every device has the same draws
     generator = torch.Generator().manual_seed(0)
@@ -61,10 +63,11 @@ def largest_eigenvalue(
         for _ in range(2):
             image = image - basis[: k + 1].T @ (basis[: k + 1] @ image)
         tridiagonal[k, k + 1] = tridiagonal[k + 1, k] = image.norm()
-        if not tridiagonal[k].isfinite().all():
+        if not tridiagonal[k].isfinite().all():  # eigh would raise an error
             return start.new_tensor(torch.nan)
         eigenvalues, vectors = torch.linalg.eigh(tridiagonal[: k + 1, : k + 1])
-        # the left side bounds the distance to an eigenvalue of A
+        # the left side, b_k times the last entry of the eigenvector of the largest
+        # value, bounds the distance of that value to an eigenvalue of A
         if image.norm() * vectors[-1, -1].abs() <= tolerance * eigenvalues[-1].abs():
             break
         basis[k + 1] = image / image.norm()
@@ -75,7 +78,8 @@ def probe_values(objective: Objective, params: Params, *, probe_count: int) -> T
     """Return z^T H z (probes,) for ``probe_count`` vectors z of random signs.
 
     H is the Hessian of the objective at ``params``. The expectation of a value is the
-    trace of H (Hutchinson 1990). The signs are the same in every call.
+    trace of H (Hutchinson 1990). The signs are the same in every call. Where H is not
+    finite, neither is a value. Raises RuntimeError for no vectors.
     """
     hessian_product, point = _hessian(objective, params)
     # on the CPU, so that every device has the same draws
@@ -90,9 +94,10 @@ def probe_values(objective: Objective, params: Params, *, probe_count: int) -> T
 def _hessian(
     objective: Objective, params: Params
 ) -> tuple[Callable[[Tensor], Tensor], Tensor]:
-    """Return the function v -> H v, and ``params``, the point at which H is taken.
+    """Return the function v -> H v for the Hessian H of an objective, and its point.
 
-    Both v and the point are vectors of all parameters, flattened and concatenated.
+    The point is ``params``, at which H is taken. Both v and the point are vectors of
+    all parameters, flattened and concatenated.
     """
     leaves = {name: w.detach().requires_grad_() for name, w in params.items()}
     inputs = list(leaves.values())
@@ -108,7 +113,7 @@ def _hessian(
 
 
 def _flat(tensors: Iterable[Tensor]) -> Tensor:
-    """Return all entries of some tensors as one vector."""
+    """Return all entries of one or more tensors as one vector, in their order."""
     return torch.cat([tensor.flatten() for tensor in tensors])
 
 
@@ -136,13 +141,14 @@ def relu_trace(
     softmax; the 1 stands for the layer's bias. The logits are linear in every single
     weight, so second derivatives of the network itself do not enter the trace,
     wherever no pre-activation is exactly 0. The empirical Fisher has |B_l^T (p - y)|^2
-    in place of the inner trace (Tiwari et al. 2026, proposition 4.3). No second
-    derivative is computed. The result is in float64.
+    in place of the inner trace, with the one-hot label y (Tiwari et al. 2026,
+    proposition 4.3). No second derivative is computed. The result is in float64, and
+    NaN without rows.
 
     ``squared_lengths`` (rows,) are those of the network's inputs. ``weights`` are those
     (outputs, inputs) of all layers but the first, and ``hidden`` the inputs (rows,
     width) of these layers, after the ReLU. ``logits`` are (rows, classes) and
-    ``labels`` (rows,); ``bias`` says whether all layers have one.
+    ``labels`` (rows,); ``bias`` says whether the layers have biases: all or none.
     """
     # |a_l|^2 of each layer, (rows,)
     squares = [squared_lengths, *(a.double().square().sum(dim=-1) for a in hidden)]
@@ -162,10 +168,12 @@ def relu_trace(
             mean = (p @ jacobian)[:, 0]
             fisher = mean.square().sum(dim=-1)  # (rows,), and so is the variance
             variance = (p @ jacobian.square())[:, 0].sum(dim=-1) - fisher
+            # @ sums over the rows of this part
             totals += torch.stack(
                 [squares[layer][part] @ x for x in (variance, fisher)]
             )
             if layer > 0:
+                # B of the layer before: back through the weights and the ReLU
                 is_active = (hidden[layer - 1][part] > 0)[:, None]
                 jacobian = jacobian @ weights64[layer - 1] * is_active
     hessian, fisher = totals / len(logits)

@@ -17,7 +17,8 @@ from grokbook.metrics.vectors import near_one, ratio, share
 def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the share of rows whose largest logit is that of the label.
 
-    A label that is not a class, such as -100, counts as wrong.
+    Of equal logits the first is the largest. A label that is not a class, such as -100,
+    counts as wrong. The share is NaN with a NaN among the logits, or without rows.
     """
     largest = logits.argmax(dim=-1, keepdim=True)
     return share(largest == label_column(logits, labels), of=logits)
@@ -27,7 +28,8 @@ def top_accuracy(logits: Tensor, labels: Tensor, *, k: int) -> Tensor:
     """Return the share of rows whose label is among the k largest logits.
 
     With fewer than k classes all of them count. A label that is not a class counts as
-    wrong. Raises ValueError for a k below 1.
+    wrong. The share is NaN with a NaN among the logits, or without rows. Raises
+    ValueError for a k below 1.
     """
     if k < 1:
         raise ValueError(f"k is a number of classes from 1 on, not {k!r}")
@@ -44,7 +46,8 @@ def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
     the logits themselves: beyond 65,504 float16 has no number for them, and a row is
     not counted that float32 counts. Here it is the differences that are cast, so that
     fewer bits never collapse less. The sum is taken in another order than in the
-    log-softmax, so that it need not agree with "the loss is exactly 0".
+    log-softmax, so that it need not agree with "the loss is exactly 0". It is NaN with
+    a logit that is NaN or +infinity, or without rows.
     """
     wide = logits.to(torch.promote_types(logits.dtype, dtype))
     shifted = (wide - wide.amax(dim=-1, keepdim=True)).to(dtype)
@@ -55,7 +58,8 @@ def collapse_fraction(logits: Tensor, *, dtype: torch.dtype) -> Tensor:
 def top_gap(logits: Tensor) -> Tensor:
     """Return the mean over rows of the largest logit minus the second largest.
 
-    Raises RuntimeError for fewer than two classes.
+    It is NaN with a NaN, or without rows. Raises RuntimeError for fewer than two
+    classes.
     """
     top = logits.double().topk(2, dim=-1).values
     return (top[..., 0] - top[..., 1]).mean()
@@ -65,6 +69,7 @@ def global_means(head: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
     """Return W_G and mu_G (width,), the mean rows of head and features, in float64.
 
     They are defined before eq. 3 of Liu et al. (2026). ``head`` is (classes, width).
+    A mean of no rows is NaN.
     """
     return head.double().mean(dim=0), features.double().mean(dim=0)
 
@@ -74,7 +79,8 @@ def residual_mass(logits: Tensor, labels: Tensor) -> Tensor:
 
     [Liu et al. 2026, Theorem 4] It is not computed as 1 - p_r, whose smallest value
     above 0 is 1e-16, but as 1 / (1 + exp(-s)), which goes down to 1e-308. Here r is the
-    label, and s is the log of the sum of exp(z_k - z_r) over the wrong classes k.
+    label, and s is the log of the sum of exp(z_k - z_r) over the wrong classes k. The
+    mass is 0 where there is only one class, and NaN with a NaN, or without rows.
     """
     return gaps(logits.double(), labels).logsumexp(dim=-1).sigmoid().mean()
 
@@ -82,7 +88,7 @@ def residual_mass(logits: Tensor, labels: Tensor) -> Tensor:
 def margins(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the correct logit minus the largest wrong one, (*rows) in float64.
 
-    It is infinite where there is only one class.
+    It is infinite where there is only one class. A NaN makes its row NaN.
     """
     return -gaps(logits.double(), labels).amax(dim=-1)
 
@@ -92,7 +98,8 @@ def collapsed(logits: Tensor, labels: Tensor) -> Tensor:
 
     The gradient at the label's logit is then 0 too. The loss is that of torch's own
     log-softmax, which sums in an order that depends on the device and the label. Unlike
-    in ``collapse_fraction``, a row whose largest logit is a wrong one never counts.
+    in ``collapse_fraction``, a row whose largest logit is a wrong one never counts. The
+    share is NaN with a NaN or +infinity among the logits, or without rows.
     """
     log_probs = pick(logits.float().log_softmax(dim=-1), labels)
     return share(log_probs == 0, of=log_probs)
@@ -104,10 +111,12 @@ def class_sum(logits: Tensor, labels: Tensor) -> Tensor:
     The gradient of a row is that of its own loss by its logits. Without rounding the
     sum is 0. The gradient is taken in float32 by autograd, whose exponential is not
     rounded as ``exp`` is. In a collapsed row the sum is the residual mass; shortly
-    before the collapse it may have either sign.
+    before the collapse it may have either sign. The mean is NaN with a NaN or +infinity
+    among the logits, or without rows.
     """
 
     def loss(logits: Tensor) -> Tensor:
+        """Return the sum of all losses; a row of logits enters its own alone."""
         return -pick(logits.log_softmax(dim=-1), labels).sum()
 
     # the cast lies outside of ``loss``, so that the gradient is not cast back
@@ -118,9 +127,10 @@ def feature_alignment(features: Tensor) -> Tensor:
     """Return the mean cosine between the rows of features and their mean row.
 
     [Liu et al. 2026, eq. 54] Features are (rows, width). The cosine of a zero row
-    counts as 0; if the mean is zero, all do.
+    counts as 0; if the mean is zero, all do. The result is NaN with a feature that is
+    not finite, or without rows.
     """
-    (features,) = near_one([features])
+    (features,) = near_one([features])  # cosines do not change with the scale
     lengths = torch.linalg.vector_norm(features, dim=-1, keepdim=True)
     mean = features.mean(dim=0)  # (width,)
     mean_direction = ratio(features, lengths).mean(dim=0)

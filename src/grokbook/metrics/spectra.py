@@ -16,7 +16,8 @@ def fourier_spectrum(weight: Tensor) -> Tensor:
 
     The weight is (n, ...), and the norms are (n,) float64 in the order constant, cos 1,
     sin 1, cos 2, ...; for even n the last is cos n/2. Their sum of squares is that of
-    the weight. This is the spectrum of figure 12 of Prieto et al. (2025).
+    the weight. If an entry is not finite, some norms are not. This is the spectrum of
+    figure 12 of Prieto et al. (2025).
     """
     n = len(weight)
     # (n // 2 + 1, entries)
@@ -32,9 +33,10 @@ def fourier_spectrum(weight: Tensor) -> Tensor:
 
 
 def top_share(values: Tensor, *, k: int) -> Tensor:
-    """Return the share of the k largest of n values (n,) in their sum of squares.
+    """Return the share of the k largest squares of n values (n,) in the sum of squares.
 
-    It is 0 if all values are zero. Raises RuntimeError for k > n.
+    It is 0 if all values are zero, and NaN if one is not finite. Raises RuntimeError
+    for k > n.
     """
     (scaled,) = near_one([values])
     squares = scaled.square()
@@ -44,9 +46,10 @@ def top_share(values: Tensor, *, k: int) -> Tensor:
 def participation_ratio(values: Tensor) -> Tensor:
     """Return the effective number of components, (sum x^2)^2 / sum x^4, of values (n,).
 
-    It is between 1 and n, and 0 if all values are zero.
+    It is between 1 and n; 0 if all values are zero, or without any; NaN if one is not
+    finite.
     """
-    (scaled,) = near_one([values])
+    (scaled,) = near_one([values])  # the ratio does not change with the scale
     squares = scaled.square()
     return ratio(squares.sum().square(), squares.square().sum())
 
@@ -56,8 +59,9 @@ def gram_eigenvalues(features: Tensor, *, exact: bool = True) -> Tensor:
 
     They are (d,) float64, descending and not negative. F is not centred.
     ``exact=False`` is the published recipe sqrt|eig(Z Z^T)| in float32; squaring Z
-    leaves rounding noise wherever an eigenvalue is below about 3e-4 of the largest. All
-    are NaN if a feature is not finite or Z overflows.
+    leaves rounding noise wherever an eigenvalue is below about 3e-4 of the largest. If
+    a feature is not finite, or Z overflows, all are NaN but the d - n that are 0 for
+    fewer rows than features (with ``exact=False`` those too).
     """
     if not exact:
         gram = features.float().T @ features.float()
@@ -83,7 +87,8 @@ def _eigenvalues(matrix: Tensor) -> Tensor:
 def effective_rank(values: Tensor) -> Tensor:
     """Return exp(-sum_i q_i ln q_i) with q_i = |s_i| / sum |s|, for values s (n,).
 
-    It is between 1 and n, and 0 if all values are zero.
+    It is between 1 and n; 0 if all values are zero, or without any; NaN if one is not
+    finite.
     """
     sizes = values.double().abs()
     total = sizes.sum()
@@ -94,8 +99,8 @@ def effective_rank(values: Tensor) -> Tensor:
 def stable_rank(values: Tensor) -> Tensor:
     """Return the sum of the eigenvalues (n,) of F^T F over the largest of them.
 
-    This is |F|_F^2 / |F|_2^2. It is 0 if all eigenvalues are zero. Raises RuntimeError
-    for n = 0.
+    This is |F|_F^2 / |F|_2^2. It is 0 if all eigenvalues are zero, and NaN if one is
+    not finite. Raises RuntimeError for n = 0.
     """
     sizes = values.double().abs()
     return ratio(sizes.sum(), sizes.max())
@@ -111,22 +116,23 @@ def power_law_exponent(values: Tensor) -> Tensor:
     below x [Clauset, Shalizi and Newman 2009]. A change of x_min makes alpha jump. A
     low alpha means a heavy tail.
 
-    The result is NaN for fewer than two distinct positive values, or if a value is not
-    finite. It does not work under vmap, since the number of values tried depends on the
-    data.
+    Values that are not positive are left out. The result is NaN for fewer than two
+    distinct positive ones, or if a value is not finite. It does not work under vmap,
+    since the number of values tried depends on the data.
     """
     values = values.double()
     x, counts = values[values > 0].unique(return_counts=True)  # ascending
     if len(x) < 2 or not values.isfinite().all():
         return values.new_tensor(torch.nan)
-    # (x_min, x): the upper triangle holds the tail, below it every log is 0
+    # ln(x / x_min), (x_min, x): the upper triangle holds the tail, below it all are 0;
+    # a quotient that overflows counts as the largest number
     logs = (x / x[:-1, None]).clamp(1, torch.finfo(x.dtype).max).log()
     counts = counts.double()
     below = counts.cumsum(0) - counts  # (x,), how many values are smaller
     tail_size = (counts.sum() - below)[:-1, None]  # m, (x_min, 1), and so is alpha
     alpha = 1 + tail_size / (logs @ counts[:, None])
-    # S and what alpha says of it, (x_min, x); before the tail both are 0
+    # S, and what it is under the fitted density, (x_min, x); before the tail both are 0
     share_below = (below - below[:-1, None]).clamp(min=0) / tail_size
     fitted = -torch.expm1((1 - alpha) * logs)
-    distance = (fitted - share_below).abs().amax(dim=1).nan_to_num(torch.inf)
+    distance = (fitted - share_below).abs().amax(dim=1)
     return alpha[distance.argmin(), 0]
