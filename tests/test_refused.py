@@ -196,6 +196,8 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: Layout(vocabulary=2, dropout_at=["mlp"]), "unknown site of dropout 'mlp'"),
     (lambda: Layout(vocabulary=2, read="first"), "value of read 'first': use one of"),
     (lambda: Layout(vocabulary=2, read=0), "value of read 0: use one of last, all"),
+    (lambda: Layout(vocabulary=2, hidden=()), r"hidden=\(\): give at least one hidden"),
+    (lambda: Layout(vocabulary=2, heads=3), "width=128 .* not a multiple of heads=3"),
     (lambda: arm(observables="core"), r"observables is a list .* \['core'\]"),
     (lambda: arm(rarely=(10, "core")), "rarely is a list"),
     (lambda: Learner([(arm(optimizer=MUON), 0)], "meta"), "muon trains on a CPU alone"),

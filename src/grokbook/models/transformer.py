@@ -51,7 +51,8 @@ class Layout:
     """The options of a transformer, keyword arguments of ``Transformer``.
 
     Raises UnknownName for an unknown site of dropout or value of ``read``, and for a
-    text as ``norms`` or ``dropout_at``. Other names are looked up by the network.
+    text as ``norms`` or ``dropout_at``; ValueError without a hidden layer, and if
+    ``heads`` do not divide ``width``. Other names are looked up by the network.
     """
 
     vocabulary: int
@@ -83,9 +84,15 @@ class Layout:
     initialisation: str = "normal"  # key of INITIALISATIONS
 
     def __post_init__(self) -> None:
-        """Refuse values that the network would take and read as something else."""
+        """Refuse values that a first pass would fail at, or read as something else."""
         refuse_text("norms", self.norms)
         refuse_text("dropout_at", self.dropout_at)
+        if not self.hidden:
+            raise ValueError("hidden=(): give at least one hidden layer")
+        if self.width % self.heads:
+            raise ValueError(
+                f"width={self.width} is not a multiple of heads={self.heads}"
+            )
         for site in self.dropout_at:
             choose("site of dropout", site, SITES)
         if not isinstance(self.read, int) or self.read < 1:
