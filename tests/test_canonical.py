@@ -116,8 +116,6 @@ def betas(*values):
         (adamw(lr=0.01), adamw(lr=0.01, eps=1e-8, weight_decay=0.0), betas(0.9, 0.999)),
         (arm(dataset=Spec("modular", p=11)), arm(dataset=Spec("modular", p=11.0))),
         (arm(alpha=2), arm(alpha=2.0)),
-        (arm(epochs=30), arm(epochs=30.0)),
-        (arm(later_loss=(3, STABLEMAX)), arm(later_loss=(3.0, STABLEMAX))),
     ],
 )
 def test_one_meaning_has_one_key(arms):

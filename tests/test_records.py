@@ -110,6 +110,9 @@ def test_traces_keep_four_digits(two, path, tmp_path):
     records.add(two, result(two.arms[0], 0, trace=list(given)), tmp_path)
     trace = records.load(two, tmp_path).trace("a")[0]
     assert 2**-16 < abs(trace / given - 1).max() <= 2**-14
+    none = experiment(arm("a", epochs=0, trace=True), seeds=(0,))
+    records.add(none, result(*none.arms, 0, trace=[], epochs=[0]), tmp_path)
+    assert records.load(none, tmp_path).trace("a").empty
 
 
 @pytest.mark.parametrize("count", [1, 31])
@@ -166,8 +169,12 @@ SPOILT = [
 ]
 
 
+@pytest.mark.parametrize("name_of_arm", ["None", "0.10"])  # texts, not NaN and 0.1
 @pytest.mark.parametrize("spoil", SPOILT)
-def test_a_damaged_table_beside_the_records_is_named(two, path, monkeypatch, spoil):
+def test_a_damaged_table_beside_the_records_is_named(
+    two, path, monkeypatch, spoil, name_of_arm
+):
+    two = replace(two, arms=[arm(name_of_arm, log=10)])
     folder = path.parents[1]
     monkeypatch.setenv("GROKBOOK_RECORDS", str(folder))
     reads = {records.INDEX: grokbook.members}
@@ -644,6 +651,7 @@ FORGED = {
     "a trace that is not there": ("has no trace", with_arm(trace=True)),
     "weights that are not there": ("has no weights", with_arm(keep=[30])),
     "an arm of one word": ("arm that is none", having(arm={"name": "a"})),
+    "less than no epochs": ("arm that is none", with_arm(epochs=-1)),
     "no arm": ("has no arm", having(arm=None)),
     "seconds are NaN": ("no number of seconds", having(seconds=math.nan)),
     "seconds below 0": ("no number of seconds", having(seconds=-1.0)),

@@ -24,7 +24,8 @@ def site_folder(site: str) -> Path:
 
     ``site`` is an address with the digest of its archive: "https://…#sha256=…". Another
     digest is another edition, which is fetched into another folder. Raises BookError if
-    there is no digest, or if the archive of that digest cannot be fetched.
+    there is no digest (64 hexadecimal digits, in small letters), or if the archive of
+    that digest cannot be fetched.
     """
     address, _, sha256 = site.partition("#sha256=")
     address = f"{address.rstrip('/')}/downloads/grokbook.zip"
@@ -39,6 +40,7 @@ def site_folder(site: str) -> Path:
         folder = Path(pooch.os_cache("grokking-book")) / sha256
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
+            # on the disk of the folder, so that it can be moved there at once, whole
             with TemporaryDirectory(dir=folder.parent) as temporary:
                 _unpack_data(_download(address, sha256), Path(temporary) / "data")
                 # another process may have put its copy there meanwhile
@@ -48,7 +50,7 @@ def site_folder(site: str) -> Path:
         reason = str(error).partition("\n")[0][:120]
         message = f"{address} cannot be fetched ({reason}): set GROKBOOK_HOME to a copy"
         raise BookError(message) from error
-    return folder / "grokbook"
+    return folder / "grokbook"  # all names in the archive begin with it
 
 
 def _download(address: str, sha256: str) -> bytes:
@@ -70,7 +72,11 @@ def _download(address: str, sha256: str) -> bytes:
 
 
 def _unpack_data(content: bytes, folder: Path) -> None:
-    """Unpack the data files of a zip archive into a folder; its code is left out."""
+    """Unpack those files of a zip archive that have one of ``DATA_SUFFIXES``.
+
+    They are put into ``folder``; if there are none, it is not made.
+    """
+    # zipfile itself lets no name in the archive lead out of the folder
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
         data_names = [n for n in names if PurePosixPath(n).suffix in DATA_SUFFIXES]

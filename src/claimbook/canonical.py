@@ -57,9 +57,11 @@ def key(settings: Plain) -> str:
     """Return the key under which a training with these settings is filed.
 
     ``settings`` are those fields of an arm, as plain data, that say what is trained.
+    What was recorded before there were defaults keeps its key, as the module's
+    docstring says.
     """
     key_as_written = digest(settings)
-    recorded = _tables("keys", project.home())
+    recorded = _tables("keys", project.home())  # {} if the book has no such file
     if key_as_written in recorded.get("twice", ()):
         return key_as_written
     canonical_key = digest(resolved(settings))
@@ -67,7 +69,10 @@ def key(settings: Plain) -> str:
 
 
 def digest(settings: Plain) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 of settings, as they are written."""
+    """Return 16 hexadecimal digits of the SHA-256 of settings, as they are written.
+
+    So 1 and 1.0 differ; the order of the fields does not count.
+    """
     text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -75,8 +80,8 @@ def digest(settings: Plain) -> str:
 def resolved(settings: Plain) -> Plain:
     """Return the settings of an arm in the one form that keys are made of.
 
-    Defaults are filled in or dropped and numbers converted, as the module's docstring
-    says.
+    In specs, defaults are filled in or dropped, as the module's docstring says. Numbers
+    are converted everywhere. A field that is absent stays absent.
     """
     canonical = {}
     for field, value in settings.items():
@@ -91,7 +96,8 @@ def options(kind: str, name: str, given: Plain) -> Plain:
     """Return the options of a spec, and those that it leaves out at their default.
 
     ``kind`` is a value of ``KINDS``, ``name`` that of the spec, and ``given`` its
-    options. Numbers of options that are floats are written as floats.
+    options. The whole numbers of options in ``floats`` become floats. A spec that the
+    file ``defaults`` does not have gets its options back as they are.
     """
     defaults = _defaults(kind, name)
     values = {**defaults.dropped, **defaults.filled, **given}
@@ -117,21 +123,22 @@ def _defaults(kind: str, name: str) -> _Defaults:
 def _resolved_specs(kind: str, value: Any) -> Any:
     """Return the value of a field that holds specs, in the form that keys are made of.
 
-    The value is a spec, a list of specs, or a list of an epoch and a spec. An option
-    that a spec leaves out gets its default in ``filled``; an option that equals its
-    default in ``dropped`` is left out; and those in ``floats`` are written as floats.
+    The value is None, a spec, a list of specs, or a list of an epoch and a spec; None
+    and the epoch stay. An option that a spec leaves out gets its default in ``filled``;
+    an option that equals its default in ``dropped`` is left out; and those in
+    ``floats`` are written as floats.
     """
     if isinstance(value, list):
         return [_resolved_specs(kind, part) for part in value]
-    if not isinstance(value, dict):
-        return _numbers(value, are_floats=False)
+    if not isinstance(value, dict):  # None, or an epoch, which is whole
+        return value
     defaults = _defaults(kind, value["name"])
     dropped = defaults.dropped
     spec = {o: default for o, default in defaults.filled.items() if o not in value}
     # "name" is treated as an option, and no table has one that is called so
     for option, given in value.items():
         given = _numbers(given, are_floats=option in defaults.floats)
-        # as they are written: True is not 1, nor 1.0 (a tenth of the time of JSON)
+        # compared by repr, as True == 1 == 1.0 (eight times as fast as by JSON)
         if option not in dropped or repr(given) != repr(dropped[option]):
             spec[option] = given
     return spec
@@ -140,7 +147,8 @@ def _resolved_specs(kind: str, value: Any) -> Any:
 def _numbers(value: Any, *, are_floats: bool) -> Any:
     """Return a JSON value with its numbers as floats, or with whole ones as integers.
 
-    Numbers are converted in nested lists too; booleans and strings stay.
+    Numbers are converted in nested lists too. All else stays: booleans, strings, None,
+    and without ``are_floats`` NaN and infinity, which are not whole.
     """
     if isinstance(value, list):
         return [_numbers(part, are_floats=are_floats) for part in value]
@@ -155,8 +163,8 @@ def _numbers(value: Any, *, are_floats: bool) -> Any:
 def _tables(name: str, home: Path) -> dict[str, Any]:
     """Return the tables in the "defaults" or "keys" file that book/project.yaml names.
 
-    ``home`` is the folder of the book. The result is empty if project.yaml names no
-    such file.
+    ``name`` is "defaults" or "keys", and ``home`` the folder of the book. The result is
+    {} if project.yaml names no such file. Raises BookError if the file is missing.
     """
     file = project.part("settings").get(name)
     if not file:

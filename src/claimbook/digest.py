@@ -20,8 +20,9 @@ def skeleton(node: ast.AST) -> str:
     """
     parts = []
     for name, value in ast.iter_fields(node):
+        # the body of a lambda is no list
         if name == "body" and isinstance(value, list) and _is_documented(node):
-            value = value[1:]
+            value = value[1:]  # without the docstring
         if name in LAYOUT or value is None or value == []:
             continue
         parts.append(f"{name}={_text(value)}")
@@ -29,7 +30,7 @@ def skeleton(node: ast.AST) -> str:
 
 
 def of_code(nodes: Iterable[ast.AST]) -> str:
-    """Return the digest of syntax trees in their order, 12 hexadecimal digits."""
+    """Return 12 hexadecimal digits of the SHA-256 of syntax trees, in their order."""
     text = "\n".join(skeleton(node) for node in nodes)
     return sha256(text.encode())[:12]
 

@@ -45,19 +45,20 @@ class Spec:
     options: dict[str, Any]
 
     def __init__(self, name: str, **options: Any):
+        # a frozen class sets a field in this way alone
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "options", options)
 
 
 class LaterLoss(NamedTuple):
-    """The loss that takes the place of an arm's from an epoch on."""
+    """The loss that takes the place of an arm's after ``epoch`` steps."""
 
     epoch: int
     loss: Spec
 
 
 class Rarely(NamedTuple):
-    """Observables that are measured every ``interval`` epochs only."""
+    """Observables that are measured every ``interval`` epochs, and at the last one."""
 
     interval: int
     observables: tuple[str, ...]
@@ -75,7 +76,7 @@ class Arm:
         init_scale   factor on the initial weights
         penalties    terms that are added to the loss
         wrappers     changes of gradients or weights before or after each step
-        later_loss   (epoch, loss): the loss from that epoch on
+        later_loss   (epoch, loss): the loss of every step after that epoch
         schedule     factor on the learning rate
         stop         test accuracy at which a member may end early, at a logged epoch
         after_stop   least number of epochs that a member trains after it reached
@@ -87,12 +88,13 @@ class Arm:
     These say what is measured (``NOT_TRAINED``):
 
         log          logged epochs: every ``log`` epochs, or ((until, interval), ...)
-                     for a dense start; the first and the last are always logged
+                     for a dense start; epoch 0 and the last are always logged
         rarely       (interval, observables): observables that are measured every so
                      many epochs and at the last one, even if ``log`` skips these
         keep         epochs whose weights are stored: in ``keep_dtype`` and for the
                      members with ``keep_seeds``, if these are given
-        trace        whether the loss of every step is stored
+        trace        whether what each step minimises is stored: the loss of its rows
+                     with all penalties, before the step
         eval_batch   rows of a split that are evaluated at a time
         through_nan  whether a member trains on after its loss became NaN
         batch_statistics  whether batch norm uses the statistics of the rows, as in a
@@ -129,17 +131,19 @@ class Arm:
     batch_statistics: bool = False
 
     def __post_init__(self) -> None:
-        """Raise BookError for a setting that no training can have.
+        """Raise BookError for a number or a text that no training can have.
 
-        Raises TypeError for a ``later_loss`` or ``rarely`` that is not of two parts.
+        Whether names and options exist is not checked here: that needs torch. Raises
+        TypeError for a value of another type, and for a ``later_loss`` or ``rarely``
+        that is not of two parts.
         """
-        if self.later_loss is not None:  # a frozen class sets a field in this way alone
+        if self.later_loss is not None:  # it may be given as a plain tuple
             object.__setattr__(self, "later_loss", LaterLoss(*self.later_loss))
         if self.rarely is not None:
             object.__setattr__(self, "rarely", Rarely(*self.rarely))
         refuse_text("observables", self.observables)
         refuse_text("rarely", self.rare_observables)
-        # (what it is called, the number or None, the least that it may be)
+        # (what it is called, the number or None if it is off, the least it may be)
         counts = [(name, getattr(self, name), least) for name, least in LEAST.items()]
         pieces = self._log_pieces
         counts += [("an interval of log", interval, 1) for _, interval in pieces]
@@ -149,15 +153,14 @@ class Arm:
         if self.later_loss is not None:
             counts.append(("the epoch of later_loss", self.later_loss.epoch, 0))
         for what, number, least in counts:
-            is_number = isinstance(number, int | float)
-            is_whole = is_number and number >= least and float(number).is_integer()
+            is_whole = isinstance(number, int) and number >= least
             if number is not None and not is_whole:
                 raise self._number_error(
                     what, number, f"a whole number from {least} on"
                 )
         if self.epochs > MOST_EPOCHS:
             raise self._number_error("epochs", self.epochs, f"at most {MOST_EPOCHS:,}")
-        start = row_count = 0
+        start = row_count = 0  # rows that ``log`` asks for, but for the first
         for until, interval in pieces:
             row_count += max(min(until, self.epochs) - start, 0) // interval
             start = until
@@ -174,16 +177,25 @@ class Arm:
             )
 
     def _number_error(self, what: str, number: Any, wanted: str) -> BookError:
-        """Return the error that names a refused number and says what to give."""
+        """Return the error that names a refused number and says what to give.
+
+        ``what`` is the setting in words and ``wanted`` what it may be.
+        """
         return BookError(f"arm {self.name!r}: {what} is {number!r}: give {wanted}")
 
     @property
     def _log_pieces(self) -> tuple[tuple[int, int], ...]:
         """``log`` as ((until, interval), ...), whichever of its two forms it has."""
-        return ((self.epochs, self.log),) if isinstance(self.log, int) else self.log
+        if isinstance(self.log, int | float):  # a float is refused by `__post_init__`
+            return ((self.epochs, self.log),)
+        return self.log
 
     def logged_epochs(self) -> list[int]:
-        """Return the epochs at which something is measured, ascending, 0 included."""
+        """Return the epochs at which something is measured, ascending.
+
+        These are 0, the last one, those of ``rarely``, and those of ``log``: none
+        between its last ``until`` and the last epoch.
+        """
         epochs = {0, self.epochs} | self.rare_epochs()
         start = 0
         for until, interval in self._log_pieces:
@@ -194,7 +206,8 @@ class Arm:
     def rare_epochs(self) -> set[int]:
         """Return the epochs at which the observables of ``rarely`` are measured.
 
-        These are the multiples of its interval and the last epoch; none without it.
+        These are the multiples of its interval, 0 included, and the last epoch; none
+        if the arm has no ``rarely``.
         """
         if self.rarely is None:
             return set()
@@ -202,11 +215,11 @@ class Arm:
 
     @property
     def rare_observables(self) -> tuple[str, ...]:
-        """The observables of ``rarely``, none without it."""
+        """The observables of ``rarely``; none if the arm has no ``rarely``."""
         return () if self.rarely is None else self.rarely.observables
 
     def keeps_weights(self, seed: int) -> bool:
-        """Return whether the member with this seed stores weights."""
+        """Return whether the member with this seed stores weights at some epoch."""
         return bool(self.keep) and (self.keep_seeds is None or seed in self.keep_seeds)
 
     def specs(self) -> Iterator[tuple[str, Spec]]:
@@ -225,7 +238,8 @@ class Arm:
         """Return the arm as a dict of JSON values, by field.
 
         Fields at their default are left out, so that the dict of an arm stays as it is
-        when ``Arm`` gets another field.
+        when ``Arm`` gets another field. Raises BookError for a setting that is a
+        function, which JSON cannot hold.
         """
         plain = {}
         for field in fields(self):
@@ -238,7 +252,8 @@ class Arm:
     def from_plain(cls, plain: dict[str, Any]) -> "Arm":
         """Return the arm that ``as_plain`` turned into this dict.
 
-        Raises TypeError for a dict that describes no arm.
+        Raises TypeError for a dict that describes no arm, and BookError for one of an
+        arm that no training can have.
         """
         return cls(**{name: _from_plain(value) for name, value in plain.items()})
 
@@ -255,7 +270,9 @@ class Arm:
     def hash(self) -> str:
         """Return the digest of all fields, 16 hexadecimal digits.
 
-        A checkpoint is resumed only by an arm that has the same.
+        A checkpoint is resumed only by an arm that has the same. Unlike in
+        ``training_key``, the name and what is measured count. How the same settings are
+        written does not.
         """
         return canonical.digest(canonical.resolved(self.as_plain()))
 
@@ -281,7 +298,8 @@ class Experiment:
     def members(self) -> Iterator[Member]:
         """Yield every member (arm, seed), seed by seed.
 
-        A run in this order that is interrupted has about as many seeds of each arm.
+        All arms come with the first seed, then all with the second: a run in this
+        order that is interrupted has about as many seeds of each arm.
         """
         return ((arm, seed) for seed in self.seeds for arm in self.arms)
 
@@ -298,7 +316,8 @@ class Experiment:
     def from_plain(cls, plain: dict[str, Any]) -> "Experiment":
         """Return the experiment that ``as_plain`` turned into this dict.
 
-        Raises KeyError or TypeError for a dict that describes none.
+        Raises KeyError or TypeError for a dict that describes none, and BookError for
+        one with an arm that no training can have.
         """
         arms = tuple(Arm.from_plain(arm) for arm in plain["arms"])
         return cls(**plain | {"seeds": tuple(plain["seeds"]), "arms": arms})
@@ -316,10 +335,11 @@ def is_named(arm: Arm, patterns: Collection[str]) -> bool:
 class Result:
     """What the training of one member gave.
 
-    ``rows`` has for each logged epoch the values by column, "epoch" among them.
-    ``kept`` has weights by epoch and parameter name. ``seconds`` is the training time,
-    ``info`` metadata such as the device, and ``trace`` the loss of every step, or None
-    if the arm does not ask for it.
+    ``rows`` has a dict {column: value} for each logged epoch, with the column "epoch".
+    ``kept`` has weights, tensors by epoch and parameter name. ``seconds`` is the
+    training time, of a stack the member's share of it. ``info`` has metadata such as
+    the device. ``trace`` has what each step minimised (see `Arm`), or is None if the
+    arm does not ask for it.
     """
 
     arm: Arm
@@ -334,7 +354,7 @@ class Result:
 def _plain(value: Any) -> Any:
     """Return the value of a field as JSON data: specs as dicts, tuples as lists.
 
-    Raises BookError for a function.
+    Options of a spec stand beside its "name". Raises BookError for a function or class.
     """
     if isinstance(value, Spec):
         options = {name: _plain(option) for name, option in value.options.items()}
@@ -350,7 +370,10 @@ def _plain(value: Any) -> Any:
 
 
 def _from_plain(value: Any) -> Any:
-    """Return the value that `_plain` turned into JSON data."""
+    """Return the value that `_plain` turned into JSON data; lists become tuples.
+
+    Raises TypeError for a dict without a "name", which is no spec.
+    """
     if isinstance(value, dict):
         return Spec(**{name: _from_plain(option) for name, option in value.items()})
     if isinstance(value, list):

@@ -28,7 +28,8 @@ from claimbook.errors import BookError, choose, one_line
 from claimbook.experiment import Arm, Spec
 from claimbook.protocol import Data
 
-# How many arguments the learner passes in front of the options, by kind.
+# How many arguments the learner passes in front of the options, by kind; to data sets
+# and networks it passes none.
 ARGUMENT_COUNTS = {
     "loss": 2,
     "penalty": 1,
@@ -43,7 +44,7 @@ def module_of(kind: str) -> ModuleType:
     """Import and return the module that has the names of a kind, such as "loss".
 
     Raises UnknownName if the kind has no module in book/project.yaml, and BookError if
-    no kind has one or if the module cannot be found.
+    no kind has one, or if the module or one that it imports is missing.
     """
     modules = project.part("modules")
     if not modules:
@@ -66,9 +67,10 @@ def resolve(kind: str, spec: Spec) -> Any:
 
     The candidates are the public functions and classes in the module of the kind that
     are defined there or in a submodule, and that the learner can use as one of the
-    kind. A name with a colon is looked up in a module that is not the book's. Raises
-    UnknownName, which lists near names, if no candidate is called so, and BookError if
-    a module that is not the book's cannot be imported.
+    kind; a spec names them in small letters. A name with a colon is looked up in a
+    module that is not the book's (`_from_outside`). Raises UnknownName, which lists
+    near names, if no candidate is called so, and BookError if a module that is not the
+    book's cannot be imported or has changed.
     """
     if ":" in spec.name:
         return _from_outside(kind, spec.name)
@@ -80,6 +82,7 @@ def resolve(kind: str, spec: Spec) -> Any:
         is_own = is_public and value.__module__.startswith(module.__name__)
         if is_own and _is_usable(kind, value):
             known[attribute.lower()] = value
+    # a recorded arm may have a name that the code has no more
     name = project.part("renamed").get(spec.name, spec.name)
     return choose(kind, name, known)
 
@@ -88,11 +91,13 @@ def check_options(kind: str, spec: Spec) -> None:
     """Raise UnknownName, which lists near names, for an option that a spec cannot have.
 
     A function with ``**options`` hands them on to another one, which alone knows their
-    names, so no option of such a function is checked.
+    names, so no option of such a function is checked. Whether options are missing is
+    not checked here either: the call says it.
     """
     parameters = inspect.signature(resolve(kind, spec)).parameters
     hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    # one that takes too few positional arguments is refused where it is called
+    # The first of these are what the learner passes itself, such as logits and labels.
+    # A function that has fewer than it passes is refused where it is called.
     may_be_positional = [
         name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY
     ]
@@ -104,7 +109,10 @@ def check_options(kind: str, spec: Spec) -> None:
 
 
 def dtype(name: str) -> torch.dtype:
-    """Return a floating dtype of torch by its name; raises UnknownName for another."""
+    """Return a floating dtype of torch by its name, such as "float32".
+
+    Raises UnknownName for any other name, and for None.
+    """
     known = ("float16", "bfloat16", "float32", "float64")
     return getattr(torch, choose("dtype", name, known))
 
@@ -126,7 +134,7 @@ def _is_usable(kind: str, value: Any) -> bool:
     signature = inspect.signature(value, eval_str=True)
     returned = signature.return_annotation
     parameters = signature.parameters
-    # the annotation of the first parameter
+    # the annotation of the first parameter, None if there is no parameter
     taken = next((p.annotation for p in parameters.values()), None)
     match kind:
         case "dataset":
@@ -142,17 +150,20 @@ def _is_usable(kind: str, value: Any) -> bool:
             is_class = inspect.isclass(returned)
             return is_class and issubclass(returned, torch.optim.Optimizer)
         case "wrapper":  # it gives back the optimizer that it takes
+            # without annotations both are "empty"
             return returned is not inspect.Signature.empty and returned is taken
-    return True
+    return True  # of penalties and schedules each public function is one
 
 
 def _from_outside(kind: str, name: str) -> Any:
     """Return the function or class of a name such as "my_module:my_loss@1a2b3c…".
 
-    Raises UnknownName if the module has none that is called so, and BookError if it
-    cannot be imported or if its code has another digest than the name.
+    The part behind the colon is looked up as it is written, capitals included.
+    ``kind`` is named in the error alone: whether the learner can use it as one is not
+    checked. Raises UnknownName if the module has none that is called so, and BookError
+    if it cannot be imported or if its code has another digest than the name.
     """
-    address, _, pinned = name.partition("@")
+    address, _, pinned = name.partition("@")  # "" if no digest is given
     module_name, _, attribute = address.partition(":")
     module = import_outside(module_name)
     known = {n: v for n, v in vars(module).items() if callable(v) and n[0] != "_"}
@@ -175,13 +186,13 @@ def import_outside(module_name: str) -> ModuleType:
         sys.path.append(folder)
     try:
         return importlib.import_module(module_name)
-    except BookError:
+    except BookError:  # it is a sentence already
         raise
     except (Exception, SystemExit) as error:  # a module may do anything
         raise BookError(
             f"the module {module_name!r} cannot be imported ({one_line(error)}): it "
-            "has to be "
-            "on PYTHONPATH or in the working directory, with all that it imports"
+            "has to be on PYTHONPATH or in the working directory, with all that it "
+            "imports"
         ) from error
 
 
@@ -189,7 +200,8 @@ def code_digest(module_name: str) -> str:
     """Return 12 hexadecimal digits of the SHA-256 of the code in a module's file.
 
     Comments and docstrings do not change the digest, nor does the code of other modules
-    that this one imports. Raises BookError if the module has no file with code.
+    that this one imports. The module is one that can be imported. Raises BookError if
+    it has no file with code, as one in C has none.
     """
     spec = importlib.util.find_spec(module_name)
     try:
@@ -202,12 +214,14 @@ def code_digest(module_name: str) -> str:
 def check_pinned(arms: Iterable[Arm]) -> None:
     """Raise BookError for an arm whose record would not say which code trained it.
 
-    Such an arm names something from outside of the book without the digest of its code.
+    Such an arm names something from outside of the book without the digest of its code,
+    or with the digest of other code.
     """
     for arm in arms:
         for field, spec in arm.specs():
             if ":" not in spec.name:
                 continue
+            # raises if it is missing, or if it is pinned and has changed
             _from_outside(canonical.KINDS[field], spec.name)
             module_name = spec.name.partition(":")[0]
             if "@" not in spec.name:
@@ -224,14 +238,15 @@ def observables() -> dict[str, observing.Observable]:
     They are registered in `observing.OBSERVABLES` by the import of their module, so
     that this is complete from the first call on.
     """
-    module_of("observable")
+    module_of("observable")  # imports it
     return observing.OBSERVABLES
 
 
 def options(spec: Spec) -> dict[str, Any]:
     """Return the options of a spec, with the torch dtype in place of its name.
 
-    Raises UnknownName for another dtype than the four floating ones of `dtype`.
+    That is the value of an option "dtype", if the spec has one. Raises UnknownName for
+    any other than the four floating ones of `dtype`, and for None.
     """
     values = dict(spec.options)
     if "dtype" in values:

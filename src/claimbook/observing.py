@@ -48,14 +48,17 @@ class SplitOutputs(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What observables read of one training step; a field that none reads is empty.
+    """What observables read of one training step.
 
     ``params`` are the weights after the step and ``before`` those before it; ``grads``
     are the raw gradients of the training objective at ``before``, and ``moments``
     AdamW's sqrt(v_hat) + eps, all by parameter name. ``variant_losses`` are training
     losses (rows,) by column. ``objective`` and ``tap_grads`` are methods of the
     learner, which compute when they are called. In a stack every tensor has a first
-    axis of members, and both take the index of a member as first argument.
+    axis of members, and these two methods take the index of a member as first argument.
+
+    A field that no observable of the call needs may be {}, and ``before`` and ``grads``
+    are {} at epoch 0.
     """
 
     params: Mapping[str, Tensor]
@@ -72,7 +75,7 @@ class Snapshot(NamedTuple):
 class Observable(NamedTuple):
     """A measuring function, what it needs and makes, and how it is called.
 
-    The module's docstring explains the fields.
+    ``function`` takes a Snapshot; the module's docstring explains the other fields.
     """
 
     function: Callable[[Any], Values]
@@ -89,7 +92,7 @@ class Variant(NamedTuple):
     """A changed network that is called with the weights of the original.
 
     ``replace`` maps names of its taps to functions of the activation there, and the
-    network goes on with what they return.
+    network goes on with what they return; {} changes no activation.
     """
 
     network: nn.Module
@@ -106,8 +109,8 @@ def observable(
 ) -> Callable:
     """Return a decorator that registers a function as an observable, by its own name.
 
-    The module's docstring explains the arguments. The columns of a record stand in the
-    order in which observables are registered, except that in a stack those of
+    The module's docstring explains the arguments. The columns of a measurement stand in
+    the order in which observables are registered, except that in a stack those of
     ``mapped=False`` come last, and with ``eval_batch`` those of ``averaged=True`` come
     first. A second function of the same name takes the place of the first.
     """
@@ -125,9 +128,11 @@ def observable(
 def tap_names(needs: Iterable[str], known: Iterable[str]) -> list[str]:
     """Return the names of the taps that observables with these needs read.
 
-    ``known`` are the names of all taps of the network. A need is the name of a tap, or
-    what such names have before a dot: "hidden" is that of "hidden.0" and "hidden.1".
+    ``known`` are the names of all taps of the network, and the result has their order.
+    A need is the name of a tap, or what such names have before a dot: "hidden" is that
+    of "hidden.0" and "hidden.1". Needs that are not of taps, such as "train", fit none.
     """
+    # with a dot, so that "hidden" does not fit "hidden2"
     prefixes = tuple(f"{need}." for need in needs)
     return [name for name in known if f"{name}.".startswith(prefixes)]
 
@@ -154,15 +159,15 @@ def observe(
     """Return the values of the named observables by column, () each.
 
     With ``stacked`` the tensors of the snapshot have a first axis of members, and so
-    have the values, (members,) each. Raises UnknownName for a name that nobody
-    registered.
+    have the values, (members,) each. Without names there are no values. Raises
+    UnknownName for a name that nobody registered.
     """
     wanted = {choose("observable", name, OBSERVABLES) for name in names}
     # in the order in which they were registered
     chosen = [each for each in OBSERVABLES.values() if each in wanted]
 
     def measure(group: list[Observable], member: Snapshot) -> Values:
-        """Return the values of some observables for one member."""
+        """Return the values of some observables for one member, by column."""
         values: Values = {}
         for each in group:
             values |= each.function(member)
@@ -171,7 +176,7 @@ def observe(
     if not stacked:
         return measure(chosen, snapshot)
     mapped = [each for each in chosen if each.mapped]
-    # vmap takes no functions; observables that call one are not mapped
+    # vmap takes no functions, so observables that call these are not mapped
     tensors = snapshot._replace(objective=NOTHING, tap_grads=NOTHING)
     values = torch.func.vmap(partial(measure, mapped))(tensors)
     if unmapped := [each for each in chosen if not each.mapped]:

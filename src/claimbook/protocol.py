@@ -22,8 +22,9 @@ Tap = Callable[[str, Tensor], Tensor]
 class Data:
     """A training set and a test set.
 
-    Inputs x are (rows, ...): int64 tokens, floats, or anything that can be indexed so.
-    Labels y are (rows, ...), int64.
+    Inputs x are (rows, ...): int64 tokens, floats, or any object that gives such a
+    tensor for a tensor of row indices, such as images that are read when they are
+    asked for. Labels y are (rows, ...), int64. The test set may have no rows.
     """
 
     x_train: Tensor
@@ -35,8 +36,9 @@ class Data:
 class Forward(NamedTuple):
     """One forward pass: what losses and penalties read.
 
-    Logits are (*rows, classes) and labels (*rows). ``taps`` are activations by name,
-    (*positions, width). ``params`` are the parameters of the pass.
+    Logits are (*rows, classes) and labels (*rows), where a row may have several
+    positions. ``taps`` are activations by name, (*positions, width). ``params`` are the
+    weights by name with which the pass was made.
     """
 
     logits: Tensor
@@ -46,7 +48,7 @@ class Forward(NamedTuple):
 
 
 def untouched(_name: str, x: Tensor) -> Tensor:
-    """Return x as it is: the tap that changes nothing."""
+    """Return x as it is: the tap that reads and changes nothing."""
     return x
 
 
@@ -54,8 +56,9 @@ class Recorder:
     """A tap that records activations in ``found``, by name and in order of calls.
 
     ``replace`` maps names of taps to functions of the activation; the network goes on
-    with what they return, and that is recorded. Under ``torch.func.vmap`` a Recorder
-    has to be made inside the mapped function.
+    with what they return, and that is recorded. Names that the network does not call do
+    nothing. Of several calls with one name the last is recorded. Under
+    ``torch.func.vmap`` what is recorded can be read inside the mapped function alone.
     """
 
     def __init__(self, replace: Mapping[str, Callable[[Tensor], Tensor]] | None = None):
@@ -88,7 +91,8 @@ now = SimpleNamespace(shortcuts=True, onednn=False)
 def switched(**settings: Any) -> Iterator[None]:
     """Set ``shortcuts`` or ``onednn`` of ``now`` inside a with block.
 
-    Afterwards they are what they were before. Raises AttributeError for another name.
+    Afterwards they are what they were before, also if the block raises. Raises
+    AttributeError for another name.
     """
     before = {name: getattr(now, name) for name in settings}
     vars(now).update(settings)

@@ -24,8 +24,9 @@ def imported_modules(
     folder}. Imports are followed as far as they lie in these packages, also imports
     inside a function, and the subpackages that a module lies in. The ``__init__.py`` of
     a top-level package is left out: it offers names to a reader, and trains nothing.
+    So is any name, also of ``starts``, that is no module there. The names are sorted.
     """
-    pending = [*starts]  # names that may be modules
+    pending = [*starts]  # names that may be modules, or functions of modules
     trees = dict[str, ast.Module]()
     while pending:
         name = pending.pop()
@@ -49,7 +50,8 @@ def digest_of(starts: Iterable[str], packages: Packages) -> str:
 def _file_of(name: str, packages: Packages) -> Path | None:
     """Return the file of a module or subpackage in ``packages``, by its full name.
 
-    Returns None for any other name, such as that of a function or a top-level package.
+    ``packages`` has the folder of each top-level package. Returns None for any other
+    name, such as that of a function, of a top-level package, or in another package.
     """
     package, *parts = name.split(".")
     if package not in packages or not parts:
@@ -64,8 +66,8 @@ def _file_of(name: str, packages: Packages) -> Path | None:
 def _imported_names(tree: ast.Module, package: str) -> Iterator[str]:
     """Yield the full names of all that a module imports, relative imports resolved.
 
-    ``package`` is the package that the module lies in. For `from a import b` both a and
-    a.b are yielded, as b may be a module.
+    ``tree`` is the syntax tree of the module, and ``package`` the package that it lies
+    in. For `from a import b` both a and a.b are yielded, as b may be a module.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

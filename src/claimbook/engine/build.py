@@ -32,7 +32,7 @@ class Term(NamedTuple):
 
     An option is a tensor (members,) where the members of a stack differ. A loss is a
     function of (logits, labels, *, reduction, **options), and a penalty one of
-    (forward, **options).
+    (forward, **options), where ``forward`` is a `protocol.Forward`.
     """
 
     function: Callable[..., Tensor]
@@ -54,19 +54,21 @@ class Phase(NamedTuple):
 
 
 def check(arm: Arm) -> None:
-    """Raise BookError, in one sentence, for an arm that names what does not exist.
+    """Raise BookError, in one sentence, for an arm whose parts cannot be made.
 
-    Everything of the arm but its data is built for this, on torch's "meta" device,
-    where weights take no memory. `check_rows` asks whether network and data fit.
+    Names and options of all specs are checked. What needs no data is made as well, and
+    so refuses wrong values: losses, schedule, and on torch's "meta" device, where
+    weights take no memory, network, optimizer and wrappers. `check_rows` asks whether
+    network and data fit.
     """
     for dtype in filter(None, (arm.dtype, arm.keep_dtype)):
-        names.dtype(dtype)
+        names.dtype(dtype)  # raises for an unknown one
     if arm.autocast:
         choose("dtype for autocast", arm.autocast, ("float16", "bfloat16"))
     for field, spec in arm.specs():
         kind = canonical.KINDS[field]
         names.check_options(kind, spec)
-        if kind == "loss":
+        if kind == "loss":  # of one row with two classes
             _call(kind, spec, torch.zeros(1, 2), torch.zeros(1, dtype=torch.int64))
     with torch.device("meta"):
         model = _call("model", arm.model)
@@ -79,11 +81,10 @@ def check(arm: Arm) -> None:
 
 
 def _call(kind: str, spec: Spec, *arguments: Any) -> Any:
-    """Call the function or class of a spec and return the result.
+    """Return what the function or class of a spec makes of ``arguments``.
 
-    It gets ``arguments``, in front of the options of the spec.
-
-    ``kind`` is a value of `canonical.KINDS`. Raises BookError if an option is refused.
+    It gets them in front of the options of the spec. ``kind`` is a value of
+    `canonical.KINDS`. Raises BookError, which names the spec, if an option is refused.
     """
     with refusing(kind, spec):
         return resolve(kind, spec)(*arguments, **options(spec))
@@ -93,25 +94,28 @@ def _call(kind: str, spec: Spec, *arguments: Any) -> Any:
 def refusing(kind: str, spec: Spec) -> Iterator[None]:
     """Turn a TypeError or ValueError of the block into a BookError that names a spec.
 
-    Both are what functions raise for options that they do not take.
+    Both are what functions raise for options that they do not take. ``kind`` is a value
+    of `canonical.KINDS`.
     """
     try:
         yield
-    except BookError:
+    except BookError:  # some are ValueErrors too, and have a sentence of their own
         raise
     except (TypeError, ValueError) as error:
         raise BookError(f"{kind} {spec.name!r} of an arm: {error}") from error
 
 
 def _check_observables(arm: Arm, places: Iterable[str]) -> None:
-    """Raise BookError for observables that an arm cannot measure, or has to measure.
+    """Raise BookError if an arm names observables that it cannot have, or lacks some.
 
-    ``places`` are the names of the taps of its network. Every arm has to measure its
-    training loss, which tells a divergence, and one with ``stop`` the test accuracy.
+    ``places`` are the names of the taps of its network. At every log, and not rarely
+    alone, an arm has to measure its training loss, which tells a divergence, and with
+    ``stop`` the test accuracy.
     """
     registered = names.observables()
     for name in sorted({*arm.observables, *arm.rare_observables}):
         needs = choose("observable", name, registered).needs
+        # needs that are names of taps, or their beginnings
         taps = needs - observing.FIELDS - observing.VARIANTS.keys()
         if taps and not observing.tap_names(taps, places):
             raise BookError(
@@ -121,6 +125,7 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
     needed = ["train_loss"] if arm.stop is None else ["train_loss", "test_accuracy"]
     for column in needed:
         if column not in observing.stems(arm.observables):
+            # observables that the arm could name
             makers = [
                 name
                 for name, observable in registered.items()
@@ -135,14 +140,16 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
 def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     """Raise BookError, in one sentence, if a network does not fit its data set.
 
-    The network has to take a row, have an embedding for each token and a class for each
-    label. ``model`` is the network in evaluation mode, as batch norm cannot train on
-    the one row that is tried.
+    The network has to take the first training row and have a class for each label; if
+    it has an option ``vocabulary``, it has to have an embedding for each token. Data
+    are those of one member. ``model`` is the network in evaluation mode, as batch norm
+    cannot train on the one row that is tried.
     """
     pairs = arm.model.options.items()
     option_words = ", ".join(f"{name}={value!r}" for name, value in pairs)
     network = f"arm {arm.name!r}: network {arm.model.name!r} with {option_words}"
     fault = f"{network} does not fit data set {arm.dataset.name!r}, which has"
+    # with those that it has by default
     chosen = canonical.options("model", arm.model.name, arm.model.options)
     vocabulary = chosen.get("vocabulary")
     largest_token = _largest_number(data.x_train, data.x_test)
@@ -152,7 +159,7 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     # (1, ...), as an evaluation gets it, augmented if the arm says so
     row, _ = Feed(arm, [0], [data], "cpu", False).rows("train", torch.arange(1))
     try:
-        with torch.no_grad():
+        with torch.no_grad():  # and without a tap, None
             class_count = model(row, None).shape[-1]
     except (RuntimeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
@@ -167,9 +174,10 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
 
 
 def _largest_number(*values: Any) -> int:
-    """Return the largest whole number in some tensors; -1 if none has whole numbers.
+    """Return the largest number in some tensors of whole numbers; -1 without any.
 
-    Inputs that are not a tensor, such as images that are read later, have none.
+    Empty tensors and those of floats have none, nor have inputs that are not a tensor,
+    such as images that are read later.
     """
     tensors = [value for value in values if isinstance(value, Tensor)]
     whole = [t for t in tensors if len(t) and not t.is_floating_point()]
@@ -181,7 +189,8 @@ def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
 
     They are drawn in this order from torch's global generator, seeded with the member's
     seed, as in the official code of Prieto et al. (2025): seed 42 gives their split.
-    The state of the generator stays as it was.
+    The state of the generator stays as it was. The weights are those that the network
+    draws times ``init_scale``, in the arm's dtype and on the CPU.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -199,7 +208,8 @@ def stack_key(arm: Arm) -> str:
     These are all settings but the name and ``alpha``. Each float among the options of
     losses, optimizer and penalties is replaced by "a number", as a stack holds it in a
     tensor with a value for each member. Only betas stay as they are. A number that is
-    written without a point is no float: members of lr=1 and lr=1.0 are not stacked.
+    written without a point is no float, so members of lr=1 and lr=1.0 are not stacked.
+    Whether members can be stacked at all is asked of `trains_alone`.
     """
     plain = arm.as_plain() | {"name": None, "alpha": None}
     for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
@@ -213,7 +223,7 @@ def trains_alone(arm: Arm) -> bool:
     They cannot be stacked if a step draws random numbers, if they are evaluated in
     batches, or if their optimizer has no form for a stack, as Muon has none.
     """
-    with torch.device("meta"):
+    with torch.device("meta"):  # where weights take no memory
         network = resolve("model", arm.model)(**options(arm.model))
     has_stack = resolve("optimizer", arm.optimizer) in stacked_forms()
     return has_random_steps(arm, network) or bool(arm.eval_batch) or not has_stack
@@ -232,16 +242,19 @@ def has_random_steps(arm: Arm, network: torch.nn.Module) -> bool:
 
 
 def stacked_forms() -> dict[Any, Any]:
-    """Return {class of an optimizer for one member: its form for a stack}.
+    """Return {class of an optimizer for one member: the class that steps a stack}.
 
-    It is ``STACKED`` of the optimizers' module, or empty if there is none: then no
-    member is stacked.
+    It is ``STACKED`` of the optimizers' module, or empty if that module has no
+    ``STACKED``: then no member is stacked, and none trains on a GPU.
     """
     return getattr(module_of("optimizer"), "STACKED", {})
 
 
 def _without_numbers(plain: Any) -> Any:
-    """Return plain data with each float in it replaced by "a number"."""
+    """Return plain data with each float in it replaced by "a number".
+
+    All that is called "betas" stays.
+    """
     if isinstance(plain, dict):
         # a step with a tensor of betas rounds otherwise than one with a float
         return {k: v if k == "betas" else _without_numbers(v) for k, v in plain.items()}
@@ -255,14 +268,14 @@ def phases(arms: Sequence[Arm], device: str) -> list[Phase]:
 
     ``arms`` has one arm for each member, all of one `stack_key`. There is one phase,
     and a second if the arms have a ``later_loss``, which then takes the place of their
-    loss.
+    loss. Both have the same penalties.
     """
 
     def term(kind: str, specs: Sequence[Spec]) -> Term:
         """Return the term of some specs, one per member, that name one function."""
         return Term(resolve(kind, specs[0]), _stack_options(specs, device))
 
-    # of each penalty the specs of all members
+    # of each penalty the specs of all members; nothing if the arms have none
     penalty_specs = zip(*(arm.penalties for arm in arms), strict=True)
     penalties = tuple(term("penalty", specs) for specs in penalty_specs)
     loss = term("loss", [arm.loss for arm in arms])
@@ -287,7 +300,10 @@ def _stack_options(specs: Sequence[Spec], device: str) -> dict[str, Any]:
 
 
 def one_or_tensor(values: list[Any], device: str) -> Any:
-    """Return the value that all members share, or else a float64 tensor (members,)."""
+    """Return the value that all members share, or else a float64 tensor (members,).
+
+    ``values`` has one for each member; those that differ are numbers.
+    """
     if all(value == values[0] for value in values):
         return values[0]
     return torch.tensor(values, dtype=torch.float64, device=device)
@@ -300,8 +316,8 @@ def optimizer(
 
     ``arms`` has one arm for each member, all of one `stack_key`. For one member on a
     CPU the optimizer is of the class that the arms name. For a stack, or on another
-    device, it is of that class's form in `stacked_forms`, whose step can be captured.
-    Raises TrainingError if the class has no such form.
+    device, it is of the class that `stacked_forms` has for it, whose step can be
+    captured. Raises TrainingError if there is none.
     """
     rule = resolve("optimizer", arms[0].optimizer)
     rule_options = _stack_options([arm.optimizer for arm in arms], device)
@@ -313,7 +329,7 @@ def optimizer(
         result = stacked_forms()[rule](named_params, **rule_options, stacked=stacked)
     else:
         result = rule(named_params, **rule_options)
-    for wrapper in arms[0].wrappers:
+    for wrapper in arms[0].wrappers:  # the same for all arms, as is their order
         result = resolve("wrapper", wrapper)(result, **options(wrapper))
     return result
 
@@ -328,10 +344,12 @@ class Feed:
     ``batch`` has inputs and labels of the step that was loaded last, always in the same
     memory, where a captured step reads them; it is () before the first step. It is
     filled in one of four ways. Augmented rows are made on the host and copied when they
-    are loaded. Without ``batch_size`` other rows are ``train`` itself. With it they are
-    copied from ``train``: on a CPU when they are loaded, on a GPU
-    (``is_taken_in_step``) as the first part of a step, where a captured step finds them
-    by the row indices ``orders`` at ``position``.
+    are loaded. Without ``batch_size``, or if it is above the number of training rows,
+    other rows are ``train`` itself. Else they are copied from ``train``: on a CPU when
+    they are loaded, on a GPU (``is_taken_in_step``) as the first part of a step, where
+    a captured step finds them by the row indices ``orders`` at ``position``.
+
+    There is at least one training row; there may be no test rows.
     """
 
     arm: Arm
@@ -343,10 +361,12 @@ class Feed:
     def __post_init__(self) -> None:
         self.n_train = len(self.data[0].y_train)
         self.n_test = len(self.data[0].y_test)
-        # without one a step takes more rows than there are, which is the whole split
+        # by default more rows than there are, which means the whole split
         batch_size = self.arm.batch_size or self.n_train + 1
         self.rows_per_batch = min(batch_size, self.n_train)
-        self.is_whole = batch_size > self.n_train  # each step takes the whole split
+        # Each step takes the whole split in its order. With as many rows as there are
+        # a step takes them in a random order, and so rounds otherwise.
+        self.is_whole = batch_size > self.n_train
         self.batches_per_pass = self.n_train // self.rows_per_batch
         self.is_taken_in_step = (
             self.device != "cpu" and not self.is_whole and not self.arm.augment
@@ -371,10 +391,10 @@ class Feed:
     def rows(self, split: str, indices: Tensor, random: bool = False) -> Batch:
         """Return inputs and labels of a split at some indices (rows,), on the device.
 
-        ``split`` is "train" or "test". In a stack each member's rows are of its
-        own data, at the same indices. With ``random`` an augmentation is random,
-        otherwise it is the one for evaluation, such as a crop of the centre. Floating
-        inputs get the arm's dtype.
+        ``split`` is "train" or "test". The result is (rows, ...), in a stack (members,
+        rows, ...): each member's rows are of its own data, at the same indices. With
+        ``random`` an augmentation is random, otherwise it is the one for evaluation,
+        such as a crop of the centre. Floating inputs get the arm's dtype.
         """
         inputs, labels = [], []
         for data in self.data:
@@ -403,8 +423,8 @@ class Feed:
     def load_batch(self, step: int) -> None:
         """Put the rows of a step into ``batch``, or set ``position`` for `take_batch`.
 
-        Steps may come in any order, as after a resumption; one that is not among the
-        drawn ``orders`` draws those of its pass.
+        ``step`` counts from 0. Steps may come in any order, as after a resumption; one
+        that is not among the drawn ``orders`` draws those of its pass.
         """
         if self.is_whole and not self.arm.augment:
             self.batch = self.train
@@ -417,11 +437,11 @@ class Feed:
             self._fill(self.rows("train", indices, random=True))
             return
         self.position.fill_(position)
-        if not self.is_taken_in_step:
+        if not self.is_taken_in_step:  # else the step calls it
             self.take_batch()
 
     def take_batch(self) -> None:
-        """Put the rows of ``orders`` at ``position`` into ``batch``.
+        """Put the training rows that ``orders`` has at ``position`` into ``batch``.
 
         A captured step may call it, as nothing waits for a device.
         """
@@ -429,13 +449,17 @@ class Feed:
         indices = self.orders.index_select(1, self.position).squeeze(1)
         x, y = self.train
         if self.stacked:
+            # (members, 1), which goes with each index of a row
             members = torch.arange(len(indices), device=indices.device)[:, None]
             self._fill((x[members, indices], y[members, indices]))
         else:
             self._fill((x[indices[0]], y[indices[0]]))
 
     def _fill(self, rows: Batch) -> None:
-        """Copy rows into the memory of ``batch``; the first rows become that memory."""
+        """Copy rows into the memory of ``batch``; the first rows become that memory.
+
+        A captured step reads it, so it has to stay in its place.
+        """
         if not self.batch:
             self.batch = rows
         else:
@@ -448,10 +472,10 @@ class Feed:
         Each pass through the rows has a random order from (seed, number of the pass).
         Rows that do not fill a last batch are left out of the pass. If a step takes its
         rows itself, the orders of several passes are drawn at once, as the host would
-        have to wait for each.
+        have to wait for each. They replace those that were drawn before.
         """
         pass_count = 1
-        if self.is_taken_in_step:  # so that the host seldom has to wait
+        if self.is_taken_in_step:  # as many passes as INDICES_AT_ONCE has room for
             most_passes = INDICES_AT_ONCE // (len(self.seeds) * self.n_train)
             all_passes = math.ceil(self.arm.epochs / self.batches_per_pass)
             pass_count = max(1, min(most_passes, all_passes))
@@ -459,6 +483,7 @@ class Feed:
         orders = []
         for seed in self.seeds:
             for number in range(pass_number, pass_number + pass_count):
+                # another seed has this number in its pass 1,000,003 at the earliest
                 generator.manual_seed(seed * 1_000_003 + number)
                 order = torch.randperm(self.n_train, generator=generator)
                 orders.append(order[: self.batches_per_pass * self.rows_per_batch])
@@ -469,9 +494,10 @@ class Feed:
         if not self.is_taken_in_step:
             self.orders = drawn
             return
-        if not self.orders.numel():  # later ones go into the same memory
+        # later ones go into the same memory, which a captured step reads
+        if not self.orders.numel():
             self.orders = torch.empty_like(drawn, device=self.device)
-        if self.device == "cuda":
+        if self.device == "cuda":  # else the copy would wait for the GPU
             drawn = drawn.pin_memory()
         self.orders.copy_(drawn, non_blocking=True)
 
@@ -480,8 +506,10 @@ class Feed:
 
         All test rows are evaluated, and as many of the first training rows, or all of
         them if there are fewer, in equally many batches. A batch has about
-        ``eval_batch`` test rows, and without ``eval_batch`` there is one. Without a
-        test set "test" is empty and all training rows are evaluated.
+        ``eval_batch`` test rows, but more if there are too few training rows for so
+        many batches; without ``eval_batch`` there is one batch. Without a test set
+        "test" is empty, and all training rows are evaluated, about ``eval_batch`` of
+        them in a batch.
         """
         # training rows that are evaluated, and the rows that ``eval_batch`` counts
         train_count = min(self.n_train, self.n_test or self.n_train)

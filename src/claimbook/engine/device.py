@@ -42,7 +42,7 @@ def library(device: str = "cpu") -> str:
     """
     if device == "cuda":
         return "cuBLAS"
-    is_amd = _cpuinfo("vendor_id") == "AuthenticAMD"
+    is_amd = _cpuinfo("vendor_id") == "AuthenticAMD"  # only Linux says it
     return "onednn" if is_amd and torch.backends.mkldnn.is_available() else "torch"
 
 
@@ -50,8 +50,8 @@ def prepare_cpu() -> None:
     """Set up this process for training on a CPU.
 
     PyTorch uses one thread: two that wait for each other under load are 17 times
-    slower. With glibc the process keeps large blocks of freed memory: giving them back
-    to the kernel after every step is 1.4 times slower.
+    slower. With glibc the process keeps freed memory, in blocks of up to 1 GiB: giving
+    it back to the kernel after every step is 1.4 times slower.
     """
     torch.set_num_threads(1)
     with contextlib.suppress(OSError, AttributeError):  # where there is no glibc
@@ -60,7 +60,7 @@ def prepare_cpu() -> None:
         mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
 
 
-@cache
+@cache  # once, as each call would make another stream
 def prepare_gpu() -> None:
     """Set up this process for training on a GPU.
 
@@ -70,6 +70,7 @@ def prepare_gpu() -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    # what has no such algorithm warns, and trains all the same
     torch.use_deterministic_algorithms(True, warn_only=True)
     # else every new tensor is filled with NaN first, which takes time
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore
@@ -90,8 +91,8 @@ class Captured:
     """A function without arguments whose calls on a GPU replay a CUDA graph of it.
 
     It must read and write only tensors that stay in the same memory. The first ``WARM``
-    calls run it as it is, and on a CPU all of them. If it cannot be captured, a warning
-    says why and it is run every time.
+    calls run it as it is; on any device but "cuda" all do. If it cannot be captured, a
+    warning says why and it is run every time.
     """
 
     def __init__(self, function: Callable[[], Any], device: str):
@@ -102,7 +103,10 @@ class Captured:
         self.result: Any = None  # what the captured function returned
 
     def __call__(self) -> Any:
-        """Run the function and return its result; replays return the same tensors."""
+        """Run the function, or replay it, and return its result.
+
+        Every replay returns the same tensors, which the next one overwrites.
+        """
         self.call_count += 1
         if self.is_on_gpu and self.call_count == WARM + 1:
             self._capture()
@@ -114,7 +118,8 @@ class Captured:
     def _capture(self) -> None:
         """Capture the graph, or warn that the function cannot be captured.
 
-        Raises OutOfMemoryError if it fails for want of GPU memory.
+        A capture notes what the function does and computes nothing; the caller replays
+        it. Raises OutOfMemoryError if it fails for want of GPU memory.
         """
         try:
             graph = torch.cuda.CUDAGraph()
@@ -137,7 +142,8 @@ class Captured:
 def describe(device: str) -> dict[str, Any]:
     """Return what a member is trained on and with, for the metadata of its record.
 
-    The entries are the device, its name, and library and versions by name.
+    The entries are "device" ("cpu" or "cuda"), "device_name" (the processor's own),
+    "matmul" (the `library`), and the versions "torch" and "python".
     """
     gpu = torch.cuda.get_device_name() if device == "cuda" else ""
     return {
@@ -153,7 +159,8 @@ def describe(device: str) -> dict[str, Any]:
 def _cpuinfo(key: str) -> str:
     """Return the first value of a key in Linux's /proc/cpuinfo, such as "vendor_id".
 
-    The value is "" if the key is missing, and on other systems.
+    The file has each key once for every core. The value is "" if the key is missing,
+    and on other systems.
     """
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():

@@ -41,6 +41,7 @@ class Learner:
     In a stack (``stacked``) the members lie along a first axis of every tensor, such as
     ``params``. Throughout, (members, ...) is the shape of a tensor in a stack; for a
     single member the first axis is missing. ``step_count`` is the number of steps made.
+    Making one raises BookError if `build.check` or `build.check_rows` finds a fault.
     """
 
     def __init__(
@@ -50,12 +51,13 @@ class Learner:
         self.arm = arms[0]  # all are of one `build.stack_key`
         self.device = device
         self.stacked = stacked
-        for arm in {arm.name: arm for arm in arms}.values():
+        for arm in {arm.name: arm for arm in arms}.values():  # once for all its seeds
             build.check(arm)
         with build.refusing("dataset", self.arm.dataset):
             started = [build.start(*member) for member in members]
         data, models = zip(*started, strict=True)
         self.model = models[0]
+        # of one member, as the data of all are of one spec
         build.check_rows(self.arm, data[0], copy.deepcopy(self.model).eval())
         if stacked:
             params, buffers = stack_module_state([*models])
@@ -69,7 +71,8 @@ class Learner:
         self.buffers = {
             name: b.detach().to(device, copy=True) for name, b in buffers.items()
         }
-        # Three modules of one structure, in other modes: weights go with every call.
+        # Three modules of one structure, in other modes. Weights go with every call, so
+        # those of the modules are never trained.
         self.model.to(device)
         self.eval_model = copy.deepcopy(self.model).eval()
         # in training mode except for dropout: batch norm reads statistics of the rows
@@ -110,8 +113,8 @@ class Learner:
         """Return one member's forward pass on inputs x (rows, ...) with labels y.
 
         It has the logits times ``alpha``, and the activations that ``tap`` recorded,
-        none without a tap. ``model`` is the module to call, by default ``self.model``
-        in training mode.
+        none without a tap. ``params`` and ``buffers`` are the member's. ``model`` is
+        the module to call, by default ``self.model``, which is in training mode.
         """
         with ExitStack() as contexts:
             if self.arm.autocast:
@@ -122,7 +125,7 @@ class Learner:
                 autocast = torch.autocast(self.device, dtype, cache_enabled=False)
                 contexts.enter_context(autocast)
             logits = functional_call(model or self.model, (params, buffers), (x, tap))
-        # a tensor cannot be asked for its number in a captured step
+        # of a tensor, as in a stack, a captured step cannot ask whether it is 1
         if not (isinstance(alpha, float) and alpha == 1):
             logits = logits * alpha
         return Forward(logits, y, params, tap.found if tap else {})
@@ -132,7 +135,7 @@ class Learner:
 
         In a stack each tensor in ``arguments``, however nested, is split along its
         first axis, and each tensor of the result has such an axis. Arguments that are
-        not tensors are shared.
+        not tensors are shared. Without a stack the function is just called.
         """
         if not self.stacked:
             return function(*arguments)
@@ -142,7 +145,8 @@ class Learner:
     def step(self) -> Tensor:
         """Train one step and return the objective before it, () or (members,).
 
-        On a GPU the next step may overwrite the tensor.
+        That is the loss of the batch with all penalties. On a GPU the next step may
+        overwrite the tensor.
         """
         phase = self.phase()
         self.prepare_step()
@@ -154,7 +158,7 @@ class Learner:
         return value
 
     def phase(self) -> Phase:
-        """Return the phase that the next step is in."""
+        """Return the phase that the next step is in, whose loss is measured now."""
         begun = [p for p in self.phases if p.first_step <= self.step_count]
         return begun[-1]
 
@@ -162,6 +166,7 @@ class Learner:
         """Set the seed, the batch and the learning rate of the next step.
 
         A captured step reads the batch and the rate from the same memory every time.
+        The rate is that of the optimizer times the factor of the schedule, if any.
         """
         if self.is_random:  # such a member is alone: its draws depend on (seed, step)
             torch.manual_seed(self.seeds[0] * 1_000_003 + self.step_count)
@@ -176,13 +181,13 @@ class Learner:
                 group["lr"] = rate
 
     def run_step(self, objective: Objective) -> Tensor:
-        """Train on the batch and rate that are set; return the objective before it.
+        """Train on the batch and rate that are set; return the objective before that.
 
         The result is () or (members,). Nothing here waits for the device.
         """
 
         def value(params, buffers, x, y, alpha, objective) -> Tensor:
-            """Return the objective of one member, (); `forward` takes the others."""
+            """Return the objective of one member, (); the rest are for `forward`."""
             tap = Recorder() if self.is_tapped else None
             forward = self.forward(params, buffers, x, y, alpha, tap=tap)
             return objective_value(objective, forward, self.gradient_scale)
@@ -209,9 +214,9 @@ class Learner:
 
         They are measured at the present weights; each is (), or (members,) of a stack.
         ``before`` has the weights before the last step: without it, observables that
-        read a step are left out. If the arm has ``eval_batch``, observables that can be
-        averaged over batches are, and a share is the same as without batches, to the
-        last bit.
+        read a step are left out, and the result is {} if no other is wanted. If the arm
+        has ``eval_batch``, observables that can be averaged over batches are, and a
+        share is the same as without batches, to the last bit.
         """
         registered = names.observables()
         chosen = {
@@ -227,9 +232,9 @@ class Learner:
     def _averaged(self, wanted: set[str]) -> observing.Values:
         """Return the values of observables, averaged over batches of rows, by column.
 
-        ``wanted`` are their names; each value is (). A batch counts by its labels, of
-        which a row may have several; without a test set the columns of the test split
-        are NaN.
+        ``wanted`` are their names; each value is (), as members with ``eval_batch`` are
+        never stacked. A batch counts by its labels, of which a row may have several;
+        without a test set the columns of the test split are 0 / 0, NaN.
         """
         totals: observing.Values = {}
         label_counts: observing.Values = {}
@@ -258,9 +263,10 @@ class Learner:
         """Return the snapshot that observables with these needs read, as of now.
 
         ``needs`` are those of the module `observing`. ``before`` are the weights before
-        the last step, or None before the first one. ``indices_by_split`` has for each
-        split the indices (rows,) of the rows to evaluate, by default all rows. Weights
-        are not copied. Raises BookError for the moments of an optimizer that has none.
+        the last step; without them the snapshot has no gradients. ``indices_by_split``
+        has for each split the indices (rows,) of the rows to evaluate, by default all
+        rows. Weights are not copied. Raises BookError for the moments of an optimizer
+        that has none.
         """
         fields: dict[str, Any] = {"params": self._detached()}
         tap_names = observing.tap_names(needs, self.model.places)
@@ -303,14 +309,14 @@ class Learner:
         """Return logits, losses and activations of every member on inputs x, labels y.
 
         x and y are (rows, ...), in a stack (members, rows, ...), and so are all tensors
-        of the result; the losses are the run's own, one for each label. ``model`` is
-        the module to call. ``recorded_taps`` are the names of taps whose activations
-        are returned. ``replacing_tap`` changes activations in the pass that makes
-        logits and losses.
+        of the result; the losses are those of the present phase, one for each label.
+        ``model`` is the module to call. ``recorded_taps`` are the names of taps whose
+        activations are returned. ``replacing_tap`` changes activations in the pass that
+        makes logits and losses.
         """
 
         def outputs(params, buffers, x, y, alpha, loss) -> SplitOutputs:
-            """Return the outputs of one member; `forward` takes all but ``loss``."""
+            """Return one member's outputs; all but ``loss`` are for `forward`."""
             buffers = copies(buffers)  # batch norm would update them in place
             inputs = (params, buffers, x, y, alpha)
             logits = self.forward(*inputs, tap=replacing_tap, model=model).logits
@@ -329,9 +335,9 @@ class Learner:
     def _variant_losses(self, need: str) -> observing.Values:
         """Return training losses of changed networks by column.
 
-        Each is (rows,), or (members, rows) of a stack. ``need`` is a key of
-        ``observing.VARIANTS``, whose function makes the changed networks from the one
-        in evaluation mode.
+        Each is (rows,), or (members, rows) of a stack, of all training rows. ``need``
+        is a key of ``observing.VARIANTS``, whose function makes the changed networks
+        from the one in evaluation mode.
         """
         losses = {}
         for name, variant in observing.VARIANTS[need](self.eval_model).items():
@@ -345,12 +351,14 @@ class Learner:
     def objective(self, member: int = 0) -> tuple[Params, Callable]:
         """Return (weights, function of weights): one member's objective in float64.
 
-        ``member`` is its index in the stack. The function returns () and can be
-        differentiated twice, as networks take no shortcuts (`protocol.now`). It reads
-        all training rows, with batch statistics and without dropout.
+        ``member`` is its index in the stack, 0 for a single member. The function
+        returns () and can be differentiated twice, as networks take no shortcuts
+        (`protocol.now`). It reads all training rows, with batch statistics and without
+        dropout.
         """
         params, objective, forward = self._of_member(member, wide=True)
         loss = objective.loss
+        # a loss of the book computes in its own dtype, whatever the logits have
         if "dtype" in inspect.signature(loss.function).parameters:
             loss = loss._replace(options=loss.options | {"dtype": torch.float64})
         objective = objective._replace(loss=loss)
@@ -366,12 +374,13 @@ class Learner:
 
         ``member`` is its index in the stack. Both tensors are (*positions, width) of
         all training rows. The gradient is that of the loss, or with ``total`` of the
-        whole objective; it is 0 for a tap on which that does not depend.
+        whole objective; it is 0 for a tap on which that does not depend. A tap whose
+        activation depends on no weight is left out.
         """
         params, objective, forward = self._of_member(member)
         if not total:
             objective = objective._replace(penalties=())
-        with torch.enable_grad():
+        with torch.enable_grad():  # observables are measured without
             weights = {name: p.requires_grad_() for name, p in params.items()}
             outputs = forward(weights, is_tapped=True)
             activations = {n: x for n, x in outputs.taps.items() if x.requires_grad}
@@ -389,6 +398,7 @@ class Learner:
 
         ``member`` is its index in the stack. ``forward(weights, is_tapped)`` returns
         the forward pass on all training rows, as a step makes it but without dropout.
+        It has activations if ``is_tapped`` or if a penalty reads them.
         """
 
         def of_member(leaf: Any) -> Any:
@@ -399,7 +409,7 @@ class Learner:
             return tensor.double() if wide and leaf.is_floating_point() else tensor
 
         state = (self.phase().objective, self.params, self.buffers, *self.feed.train)
-        # the rest are x, y and alpha
+        # the rest are x, y and alpha; an alpha that is a float stays one
         objective, params, buffers, *rest = tree_map(of_member, (*state, self.alpha))
 
         def forward(weights: Params, is_tapped: bool = False) -> Forward:
@@ -413,7 +423,7 @@ class Learner:
         return params, objective, forward
 
     def _detached(self) -> Params:
-        """Return the parameters by name, without their gradients."""
+        """Return the parameters by name, without gradients and in the same memory."""
         return {name: p.detach() for name, p in self.params.items()}
 
     def weights(self) -> Params:
@@ -423,7 +433,8 @@ class Learner:
     def state(self) -> dict[str, Any]:
         """Return a copy of all that the next step depends on, for a checkpoint.
 
-        Batches, dropout masks and learning rates follow from the step's number.
+        These are the number of steps made, weights, buffers and the optimizer's state.
+        Batches, dropout masks and learning rates follow from the number.
         """
         return {
             "step": self.step_count,
@@ -434,13 +445,16 @@ class Learner:
 
     @torch.no_grad()
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Set the learner to a ``state()`` of these members, bit for bit."""
+        """Set the learner to a ``state()`` of these members, bit for bit.
+
+        Weights and buffers are copied into their own memory, which a captured step has.
+        """
         self.step_count = state["step"]
         for name, parameter in self.params.items():
             parameter.copy_(state["params"][name])
         for name, buffer in self.buffers.items():
             buffer.copy_(state["buffers"][name])
-        # torch loads settings with a state: the present ones, so that they stay
+        # torch loads the settings of groups with a state: give it the present ones
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict(
             {"state": state["moments"], "param_groups": groups}
@@ -448,7 +462,7 @@ class Learner:
 
 
 def copies(tensors: Params) -> Params:
-    """Return copies of some tensors by name, without their gradients."""
+    """Return copies of some tensors by name, detached from any graph."""
     return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
 
@@ -457,9 +471,9 @@ def objective_value(
 ) -> Tensor:
     """Return the objective of one member, (): its loss plus its penalties.
 
-    ``scale`` multiplies the gradients, not the value, after the loss has rounded them.
-    Raises BookError for a penalty that is not one number: added to the loss, it would
-    count the loss once per entry.
+    ``scale`` multiplies the gradients, not the value, after the loss has rounded them
+    (`scaled`). Raises BookError for a penalty that is not one number: added to the
+    loss, it would count the loss once per entry.
     """
     loss = objective.loss
     logits = scaled(forward.logits, scale)
@@ -478,9 +492,10 @@ def objective_value(
 def weighted(mean: Tensor, count: Tensor) -> Tensor:
     """Return mean * count, made whole if the mean is a whole number over the count.
 
-    Both tensors have one shape. The result is 0 for a count of 0, whatever the mean. A
-    share such as an accuracy is a quotient of two whole numbers, but the rounded
-    quotient times the count need not be whole again: 1 / 49 * 49 is 0.9999999999999999.
+    Both tensors have one shape. The result is 0 for a count of 0, whatever the mean,
+    and else NaN for NaN. A share such as an accuracy is a quotient of two whole
+    numbers, but the rounded quotient times the count need not be whole again:
+    1 / 49 * 49 is 0.9999999999999999.
     """
     whole = (mean * count).round()
     total = torch.where(whole / count == mean, whole, mean * count)
@@ -490,7 +505,7 @@ def weighted(mean: Tensor, count: Tensor) -> Tensor:
 def scaled(x: Tensor, factor: float) -> Tensor:
     """Return a view of x whose gradient is multiplied by ``factor``, a power of two.
 
-    A factor of 1, as in a stack, gives x itself.
+    A factor of 1, as in a stack, gives x itself, and an x without a gradient a view.
 
     This is loss scaling [Micikevicius et al. 2018, section 3.2] after the loss has
     rounded its gradient: a power of two changes no bit, except of sums below the

@@ -36,7 +36,7 @@ from claimbook.experiment import Arm, Experiment, Member, is_named
 with errors.needing_extra():
     from tqdm import tqdm
 
-STACK_LIMIT = 128  # members of one kind that share a GPU at a time
+STACK_LIMIT = 128  # members of one `build.stack_key` that share a GPU at a time
 GPU_PROCESSES = 4  # processes that share a GPU, where they can compute at the same time
 LOG_SECONDS = 300  # between two lines of progress in a log
 MOST_REASONS = 3  # how many different failures one sentence names
@@ -81,7 +81,8 @@ def tasks(
     differ in name alone are one training. A task comes the earlier, the fewer members
     of its arm precede it: recorded ones, and missing ones of seeds before its own,
     selected or not. ``seeds`` and ``arms`` (patterns of `fnmatch`) select members; by
-    default all are. With ``replace`` members that are recorded are trained again.
+    default all are, and seeds or arms that no experiment has select none. With
+    ``replace`` members that are recorded are trained again, and count as missing.
     Nothing is trained here.
     """
     errors.refuse_text("arms", arms)
@@ -94,10 +95,11 @@ def tasks(
         for arm, seed in due:
             before = seeds_before[arm.name]
             task = Task(arm, seed, experiments=[], seeds_before=before, out=out)
-            seeds_before[arm.name] += 1
+            seeds_before[arm.name] += 1  # above the selection, which so changes none
             if not is_named(arm, arms) or (seeds and seed not in seeds):
                 continue
             nameless = dataclasses.replace(arm, name="").hash()
+            # the task of an experiment before this one, or else the new one
             shared = task_by_key.setdefault((nameless, seed), task)
             if experiment not in shared.experiments:
                 shared.experiments.append(experiment)
@@ -105,10 +107,11 @@ def tasks(
 
 
 def try_out(todo: Sequence[Task]) -> None:
-    """Take one step with each kind of member on the CPU, and record nothing.
+    """Take one step on the CPU with the first member of each `build.stack_key`.
 
-    Raises TrainingError, or another BookError, if a step cannot be taken. So settings
-    that nobody has trained yet fail at once, before hours with other members.
+    Nothing is recorded. Raises TrainingError, or another BookError, if a step cannot be
+    taken. So settings that nobody has trained yet fail at once, before hours with other
+    members; but of arms that differ in numbers alone only the first is tried.
     """
     for task, *_ in _groups_by_kind(todo):
         try:
@@ -123,8 +126,8 @@ def try_out(todo: Sequence[Task]) -> None:
 def groups(todo: Sequence[Task]) -> Iterator[list[Task]]:
     """Yield lists of tasks whose members can be stacked on a GPU.
 
-    A list has up to ``STACK_LIMIT`` tasks. A member that cannot be stacked is a list of
-    its own.
+    A list has from 1 to ``STACK_LIMIT`` tasks. A member that cannot be stacked
+    (`build.trains_alone`) is a list of its own.
     """
     for group in _groups_by_kind(todo):
         size = 1 if build.trains_alone(group[0].arm) else STACK_LIMIT
@@ -146,7 +149,8 @@ def run(
     """Train what an experiment lacks and return its record.
 
     ``out`` is the folder of the record, by default the book's records. ``settings`` are
-    keyword arguments of ``train``.
+    keyword arguments of ``train``. If their time is up too early, the record has the
+    members that ended; raises NoRecord if there is none.
     """
     train(tasks([experiment], out), **settings)
     return records.load(experiment, out)
@@ -159,15 +163,16 @@ def train(
     time_budget: float = math.inf,
     processes: int | None = None,
 ) -> int:
-    """Train members and record each that ends; return how many are not recorded.
+    """Train members and record each that ends; return how many are left at the end.
 
     ``device`` is "auto", "cpu" or "cuda". After ``time_budget`` seconds the state is
-    saved, and a later call goes on from it. ``processes`` is the number of workers. On
-    a CPU each trains one member, and by default there is one per core; with 0 this
-    process trains. On a GPU each trains a stack, and by default this process alone
-    does, or ``GPU_PROCESSES`` do where NVIDIA's multi-process service lets them compute
-    at the same time. If a member fails, the others are trained all the same, and at the
-    end it raises TrainingError, or Unfinished if the time was too short as well.
+    saved, and a later call goes on from it with the members that are left; if the time
+    suffices, none is. ``processes`` is the number of workers. On a CPU each trains one
+    member, and by default there is one per core; with 0 this process trains. On a GPU
+    each trains a stack, and by default this process alone does, or ``GPU_PROCESSES`` do
+    where NVIDIA's multi-process service lets them compute at the same time. If a member
+    fails, the others are trained all the same, and at the end it raises TrainingError,
+    or Unfinished if the time was too short as well.
     """
     device = devices.choose_device(device)
     deadline = time.time() + time_budget
@@ -193,11 +198,11 @@ def train(
         if processes is not None:
             workers = processes
         is_alone = workers == 0 or (device == "cuda" and workers == 1)
-        if is_alone or not todo:
+        if is_alone or not todo:  # a pool of workers has to have one
             outcomes = _in_this_process(waiting, device, deadline, bar)
         else:
             outcomes = _in_processes(waiting, device, workers, deadline, bar)
-        for count, fault in outcomes:
+        for count, fault in outcomes:  # a generator, which trains when it is asked
             recorded_count += count
             if fault:
                 faults.append(fault)
@@ -205,6 +210,7 @@ def train(
             # steps that were saved before this call, or that a stop made needless
             bar.update(total_steps - bar.n)
     if faults:
+        # the exit code of Unfinished says that the same command goes on
         is_late = time.time() > deadline
         failure = errors.Unfinished if is_late else errors.TrainingError
         reasons = [*dict.fromkeys(faults)]
@@ -222,9 +228,10 @@ def _in_this_process(
 ) -> Iterator[Outcome]:
     """Train one group after the other in this process; yield the outcome of each.
 
-    ``waiting`` has the groups, and loses those that were begun. No group is begun after
-    ``deadline``, a time of `time.time`. A group that does not fit into the memory of a
-    GPU is halved.
+    ``waiting`` has the groups, and loses those that were begun. After ``deadline``, a
+    time of `time.time`, the present group is stopped and no other is begun; without
+    groups nothing is yielded. A group that does not fit into the memory of a GPU is
+    halved, and a single member that does not is a failure. ``bar`` shows the steps.
     """
     project.note_code()  # training may take hours, in which the code may be edited
     while waiting and time.time() < deadline:
@@ -257,16 +264,19 @@ def _train_group(
 ) -> Outcome:
     """Train a group to its end or a stop, and record each member that ended.
 
+    It is stopped, and its state saved, when ``should_stop()`` turns true.
     ``count_steps(number)`` is called every few steps with the number of those made
     since the last call, over all members. The outcome has the message of any error but
-    OutOfMemoryError, which is raised: the group may fit when it is halved.
+    OutOfMemoryError, which is raised: the group may fit when it is halved. Of a stack
+    in which some members diverge, the others are recorded.
     """
     members = [task.member for task in group]
     checkpoint = group[0].checkpoint
     fault = ""
-    if len(group) > 1:  # else a stack and its first member alone would share a file
+    # else a stack would share the file of its first member, trained alone
+    if len(group) > 1:
         checkpoint = checkpoint.with_name(f"{checkpoint.name}-x{len(group)}")
-    last_epoch: int | None = None  # steps before a checkpoint have been counted
+    last_epoch: int | None = None  # of the last report; the first counts no steps
 
     def report(epoch: int) -> None:
         nonlocal last_epoch
@@ -303,7 +313,7 @@ def _train_group(
     except Exception as error:  # one failure must not stop the other members
         is_sentence = isinstance(error, errors.BookError | OSError)
         message = str(error) if is_sentence else repr(error)
-        if isinstance(error, errors.DataError):
+        if isinstance(error, errors.DataError):  # all arms lack the same file
             return 0, message
         arm, seed = members[0]
         return 0, f"arm {arm.name!r}, seed {seed}: {message}"
@@ -318,9 +328,12 @@ def _in_processes(
 ) -> Iterator[Outcome]:
     """Train each group in one of several worker processes; yield the outcomes.
 
-    If a worker is killed, half as many go on with the members that are left. A group
-    that does not fit into what others leave of a GPU is trained at the end, by this
-    process alone. OMP_NUM_THREADS and OMP_WAIT_POLICY stay set in this process.
+    There is at least one group and one worker. ``deadline`` is a time of `time.time`,
+    and ``bar`` shows the steps of all workers. Outcomes come as groups end, in any
+    order. If a worker is killed, half as many go on with the members that are left; if
+    it was the only one, the outcome is a failure. A group that does not fit into what
+    others leave of a GPU is trained at the end, by this process alone. OMP_NUM_THREADS
+    and OMP_WAIT_POLICY stay set in this process.
     """
     context = multiprocessing.get_context("spawn")
     workers = min(workers, len(waiting))
@@ -368,7 +381,10 @@ def _in_processes(
 
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C in the block, and for good in processes that it starts."""
+    """Ignore Ctrl-C in the block, and for good in processes that it starts.
+
+    Outside of the main thread nothing is ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python sets handlers of signals in the main thread alone
         return
@@ -393,20 +409,21 @@ def _prepare_worker(stop: Event, shared_steps: Synchronized) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     errors.warn_in_one_line()
     devices.prepare_cpu()
-    project.note_code()
+    project.note_code()  # now: the code may be edited while this worker trains
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of the parent process, then end this one."""
+    """Wait for the end of the parent process, then end this one with all threads."""
     if parent := multiprocessing.parent_process():
         parent.join()
-    os._exit(1)
+    os._exit(1)  # sys.exit would end this thread alone
 
 
 def _train_in_worker(group: list[Task], device: str, deadline: float) -> Outcome:
     """Train a group in a worker process, to its end or until training has to stop.
 
-    ``deadline`` is a time of `time.time`.
+    That is when the parent says so or after ``deadline``, a time of `time.time`. A
+    group whose turn comes later is not begun.
     """
 
     def should_stop() -> bool:

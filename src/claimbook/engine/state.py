@@ -18,7 +18,7 @@ from claimbook.digest import sha256
 from claimbook.errors import TrainingError
 from claimbook.project import written_whole
 
-FORMAT = 4
+FORMAT = 4  # goes up by 1 when a checkpoint is written in another way
 # What a warning says of a checkpoint whose identity differs under a key, in this order.
 # The keys are those of `loop.identity`.
 DIFFERENCES = {
@@ -34,8 +34,8 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
     """Write a checkpoint, whole or not at all.
 
     ``identity`` is JSON, by which `read` knows it, and ``content`` the state, tensors
-    and numbers in dicts and lists. Raises TrainingError if the file cannot be written,
-    as on a full disk.
+    and numbers in dicts and lists. A file that is there is replaced. Raises
+    TrainingError if the file cannot be written, as on a full disk.
     """
     packed = io.BytesIO()
     torch.save(content, packed)
@@ -53,9 +53,10 @@ def write(path: Path, identity: Mapping[str, Any], content: State) -> None:
 def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State | None:
     """Return the state of a checkpoint, or None if there is none that fits.
 
-    It fits if it is of this ``identity``; its tensors come to ``device``. A checkpoint
-    that is damaged or of another identity is renamed to "<name>.aside", so that it is
-    neither resumed nor lost, and a warning says why.
+    It fits if it is of this ``identity``, as far as ``DIFFERENCES`` names its keys; its
+    tensors come to ``device``. A checkpoint that is damaged or of another identity is
+    renamed to "<name>.aside", so that it is neither resumed nor lost, and a warning
+    says why. Raises OutOfMemoryError if a GPU has no room for it, which is no damage.
     """
     if not path.exists():
         return None
@@ -63,6 +64,7 @@ def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State 
         line, _, body = path.read_bytes().partition(b"\n")
         reason = _fault(json.loads(line), body, identity)
         if not reason:
+            # weights_only: nothing in a file can run
             return torch.load(io.BytesIO(body), map_location=device, weights_only=True)
     except torch.OutOfMemoryError:
         raise
@@ -82,7 +84,8 @@ def read(path: Path, identity: Mapping[str, Any], device: str = "cpu") -> State 
 def _fault(head: State, body: bytes, identity: Mapping[str, Any]) -> str:
     """Return why a checkpoint cannot be resumed under an identity, or "" if it can be.
 
-    ``head`` is its first line and ``body`` the rest of it.
+    ``head`` is its first line as JSON and ``body`` the rest of it. The result is the
+    end of a sentence about the checkpoint.
     """
     if head["format"] != FORMAT:
         return f"is of another format ({head['format']}, now {FORMAT})"

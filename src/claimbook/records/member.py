@@ -2,7 +2,8 @@
 
 ``<training key>-<seed>.parquet``   a row per logged epoch; the whole arm, versions,
                                   device and a ``digest`` of all, as ``frame.attrs``
-``….<digits>.trace.parquet``       ``loss`` of every step, to four digits
+``….<digits>.trace.parquet``       ``loss`` of every step, penalties included, to
+                                  four digits
 ``….<digits>.safetensors``         weights, by "epoch|parameter"
 
 The digits begin the SHA-256 of the file, which is in the attrs. The rows are written
@@ -44,7 +45,7 @@ def side_files(path: Path, meta: Meta) -> dict[str, Path]:
     the metadata. A kind that the member does not have is left out.
     """
     kinds = [kind for kind in SIDES if kind in meta]
-    # the suffix ".parquet" alone is replaced
+    # the suffix ".parquet" alone is replaced, not what stands before it
     return {k: path.with_suffix(f".{meta[k][:8]}.{SIDES[k]}") for k in kinds}
 
 
@@ -66,6 +67,7 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
         is_whole = meta["digest"] == _digest(values, rows.column_names, meta)
         is_same = is_whole and meta["format"] == FORMAT
         stem = f"{meta['training_key']}-{meta['seed']}"
+    # a member that was copied to the name of another is refused too
     if not is_same or path.name.split(".")[0] != stem:
         raise record_error(path, "is not as it was recorded, or of another format")
     fault = validation.metadata_fault(meta) or validation.rows_fault(rows, meta)
@@ -88,7 +90,8 @@ def table(path: Path) -> tuple[pa.Table, Meta]:
 def metadata(path: Path) -> Meta:
     """Return the metadata of a member without a check of its rows and other files.
 
-    Raises RecordError if the file has no metadata, or none that a training leaves.
+    ``path`` is the file of its rows. Raises RecordError if that is missing or cannot be
+    read, or if its metadata are not those that a training leaves.
     """
     with _readable(path):
         meta: Meta = json.loads(pq.read_schema(path).metadata[ATTRS])
@@ -101,7 +104,7 @@ def metadata(path: Path) -> Meta:
 def columns(path: Path) -> list[str]:
     """Return the names of the columns in a member's rows, "epoch" included.
 
-    Raises RecordError if the file cannot be read.
+    ``path`` is the file of its rows. Raises RecordError if it cannot be read.
     """
     with _readable(path):
         return pq.read_schema(path).names
@@ -111,7 +114,8 @@ def file_contents(path: Path, result: Result) -> Files:
     """Return the contents of the files of a new member, its rows first.
 
     ``path`` is where the rows are to lie. The metadata, which are stored with the rows,
-    have the digests of all files, and say which code trained the member.
+    have the digests of all files, and say which code trained the member: that of this
+    process, which has to be the one that trained.
     """
     rows = pd.DataFrame(result.rows)
     sides = {}  # contents of the files beside the rows, by a key of SIDES
@@ -124,7 +128,7 @@ def file_contents(path: Path, result: Result) -> Files:
                 # safetensors refuses tensors that share their memory, such as views
                 tensors[f"{epoch}|{name}"] = weight.clone().contiguous()
         sides["weights"] = save(tensors)
-    if result.trace:
+    if result.trace is not None:  # of a training without steps it is empty
         losses = pd.DataFrame({"loss": _four_digits(result.trace)})
         sides["trace"] = _parquet(losses, {})
     last_epoch = int(rows["epoch"].iloc[-1])
@@ -135,6 +139,7 @@ def file_contents(path: Path, result: Result) -> Files:
         "training_key": result.arm.training_key,
         "epochs": last_epoch,
         "seconds": round(result.seconds, 2),
+        # a clock may have stood still
         "epochs_per_second": round(last_epoch / max(result.seconds, 1e-9), 2),
         "numpy": np.__version__,
         "commit": project.commit(),
@@ -148,7 +153,7 @@ def file_contents(path: Path, result: Result) -> Files:
 
 
 def put(files: Files) -> None:
-    """Write the files of one member, all of them or none."""
+    """Write the files of one member, all of them or none; without files do nothing."""
     # Each file takes its final name when its context ends. An exit stack ends them in
     # reverse, so the rows, which are the first, take theirs last.
     with contextlib.ExitStack() as stack:
@@ -159,7 +164,7 @@ def put(files: Files) -> None:
 def _four_digits(losses: Sequence[float]) -> np.ndarray:
     """Return losses (steps,) rounded to 14 significant bits, which are four digits.
 
-    This makes the file a third as large.
+    This makes the file a third as large. 0, infinity and NaN stay.
     """
     mantissa, exponent = np.frexp(np.array(losses, dtype=np.float64))
     return np.ldexp(np.rint(np.ldexp(mantissa, 14)), exponent - 14)
@@ -168,8 +173,10 @@ def _four_digits(losses: Sequence[float]) -> np.ndarray:
 def _parquet(rows: pd.DataFrame, meta: Meta) -> bytes:
     """Return a table with its metadata as the bytes of a Parquet file.
 
-    The encodings are those that make short columns of numbers small.
+    Its columns are whole numbers or floats, and the encodings are those that make short
+    columns of these small.
     """
+    # without the metadata that pandas adds; ``meta`` are written as the only ones
     arrow = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
     encodings = {}
     for column in rows:
@@ -196,7 +203,8 @@ def _digest(values: np.ndarray, column_names: list[str], meta: Meta) -> str:
 
     ``values`` are (rows, columns). They count as little-endian float64, with one
     bit pattern for every NaN, so that every machine computes the same digest. Of the
-    metadata the entry "digest" is left out.
+    metadata the entry "digest" is left out, as it holds the result. Raises ValueError
+    or TypeError for values that are no numbers.
     """
     values = values.astype("<f8")
     values[np.isnan(values)] = np.nan

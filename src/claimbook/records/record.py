@@ -35,7 +35,7 @@ EXPERIMENTS = "experiments.jsonl"  # there too: what was recorded, as plain data
 
 @dataclass
 class Record:
-    """The recorded members of an experiment, under the names that it has today.
+    """The recorded members of an experiment, under the names that its arms have today.
 
     ``frame`` has a row per member and logged epoch, with the columns ``arm``, ``seed``
     and ``epoch`` before those of the observables; a value that was not measured is NaN.
@@ -60,7 +60,7 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """The training time of all recorded members together."""
+        """The training time of all recorded members together; 0 without any."""
         return sum(meta["seconds"] for meta in self.members.values())
 
     @property
@@ -83,10 +83,10 @@ class Record:
     def series(self, arm: str, column: str) -> pd.DataFrame:
         """Return a column of one arm as a table: a row per epoch, a column per seed.
 
-        Epochs at which no seed was measured are left out. Since a record has NaN both
-        for a value that is none and for one that was not measured, a NaN counts as
-        measured at the epochs at which the training loss is NaN as well, if the column
-        is due there. The table of an arm that is not in the record is empty. Raises
+        Epochs at which no seed was measured are left out. A record has NaN both for a
+        value that came out so and for one that was not measured. A NaN counts as
+        measured if the column is due at that epoch and the training loss of some seed
+        is NaN there too. The table of an arm that is not in the record is empty. Raises
         RecordError if the arm has no value while other arms have some, or if no arm has
         the column: the arm was trained before the experiment asked for it.
         """
@@ -110,8 +110,9 @@ class Record:
         """Return, by epoch, whether an arm measures a column at that epoch.
 
         The column itself tells it: ``has_value`` says by epoch whether it has a value
-        there. One with a value outside of the arm's rare epochs (`Arm.rarely`) is
-        measured at every logged epoch, any other one at the rare epochs alone.
+        there, of any seed. One with a value outside of the arm's rare epochs
+        (`Arm.rarely`) is measured at every logged epoch, any other one at the rare
+        epochs alone.
         """
         is_rare = has_value.index.isin(self.experiment.arm(arm).rare_epochs())
         if has_value[~is_rare].any():
@@ -138,10 +139,11 @@ class Record:
         return weights
 
     def trace(self, arm: str) -> pd.DataFrame:
-        """Return the training loss of one arm: a row per step, a column per seed.
+        """Return what one arm's steps minimised: a row per step, a column per seed.
 
-        Row k is the loss after k steps. Seeds without a trace have no column. Raises
-        RecordError if no seed has one.
+        Row k is the loss with its penalties after k steps, on the rows that the next
+        step takes. A seed that ended earlier has NaN from then on, and one without a
+        trace has no column. Raises RecordError if no seed has one.
         """
         paths = {seed: self._side_file("trace", arm, seed) for seed in self.seeds(arm)}
         losses = {s: pd.read_parquet(path)["loss"] for s, path in paths.items() if path}
@@ -159,7 +161,10 @@ class Record:
         return member.side_files(self.paths[name], meta)[kind] if kind in meta else None
 
     def _lacking_error(self, what: str, arm: str) -> RecordError:
-        """Return the error that says what an arm lacks and how to train it again."""
+        """Return the error that says what an arm lacks and how to train it again.
+
+        ``what`` is that in words.
+        """
         return RecordError(
             f"{self.name} at {self.scale} scale has no {what} of arm {arm!r}: if the "
             f"experiment asks for it, `grokbook run {self.name} --scale {self.scale} "
@@ -170,14 +175,15 @@ class Record:
 def load(experiment: Experiment, folder: Path | None = None) -> Record:
     """Return the record of an experiment from a folder of records.
 
-    It has all members that have a file, complete or not. Each member's metadata get the
-    entry "uncommitted": whether the code that trained it is in no commit. Raises
-    NoRecord if no member is recorded, and RecordError if one is damaged.
+    It has all members that have a file, complete or not (see `missing`). Each member's
+    metadata get the entry "uncommitted": whether the code that trained it is in no
+    commit. Raises NoRecord if no member is recorded, and RecordError if one is damaged.
     """
     tables = []  # of Arrow, the rows of one member each
     members, paths = {}, {}  # by "arm|seed"
     for arm, seed, path in _recorded_files(experiment, folder):
         rows, meta = member.table(path)
+        # today's name, since the file may be that of another experiment
         rows = rows.add_column(0, "arm", [[arm.name] * len(rows)])
         tables.append(rows.add_column(1, "seed", [[seed] * len(rows)]))
         name = f"{arm.name}|{seed}"
@@ -199,8 +205,8 @@ def recorded(
 ) -> dict[str, Meta]:
     """Return the metadata of each recorded member, by "arm|seed".
 
-    With ``whole`` all files are read and checked, else the metadata alone. Raises
-    RecordError if what is read is damaged.
+    Without a recorded member it is {}. With ``whole`` all files are read and checked,
+    else the metadata alone. Raises RecordError if what is read is damaged.
     """
     metadata = {}
     for arm, seed, path in _recorded_files(experiment, folder):
@@ -221,7 +227,7 @@ def missing(experiment: Experiment, folder: Path | None = None) -> list[Member]:
     """Return the members (arm, seed) to train, in the order of the experiment.
 
     A member is missing if it has no file in the folder of records, or one that lacks a
-    measurement that the arm asks for.
+    measurement that the arm asks for. Raises RecordError if a file is damaged.
     """
     complete = set()  # of (arm name, seed)
     for arm, seed, path in _recorded_files(experiment, folder):
@@ -239,7 +245,8 @@ def add(experiment: Experiment, result: Result, folder: Path | None = None) -> N
 
     The result is written into the file that all experiments with this training share.
     If this experiment has a file of its own already, or if the shared one has something
-    that the result lacks, the experiment's own file is written instead.
+    that the result lacks, the experiment's own file is written instead. What was in the
+    file that is written is replaced. Raises RecordError if the shared file is damaged.
     """
     place = folder or project.records_folder()
     files = _possible_files(experiment, result.arm, result.seed)
@@ -276,14 +283,14 @@ def merge(
 
     Returns the files of their rows, relative to their folders, by what was done with
     the members: "added", "replaced", or "kept" if ``into`` has the member and it stays
-    as it is. Members are replaced only with ``replace``. If two folders have the same
-    member, the first is taken. ``dry_run`` checks everything and copies nothing. With
-    ``stems``, which is `observing.stems`, members are taken only as code of today
-    leaves them.
+    as it is. Members are replaced only with ``replace``, and only if the digests
+    differ. If two folders have the same member, that of the first folder is taken.
+    ``dry_run`` checks everything and copies nothing. With ``stems``, which is
+    `observing.stems`, members are taken only as code of today leaves them.
 
-    Raises RecordError, and copies nothing, if a member is damaged, belongs to none of
-    the ``experiments``, or would be taken though its code is in no commit; with
-    ``uncommitted`` such members are taken too.
+    Raises RecordError, and copies nothing, if a folder has no members, or if a member
+    is damaged, belongs to none of the ``experiments``, or would be taken though its
+    code is in no commit; with ``uncommitted`` such members are taken too.
     """
     known = set[str]()  # files of members, as `_possible_files` names them
     for experiment in experiments:
@@ -302,7 +309,7 @@ def merge(
             if relative.as_posix() not in known:
                 who = f"arm {meta['arm']['name']!r}, seed {meta['seed']}"
                 raise RecordError(f"{path} ({who}) is of no experiment of today")
-            if relative in copies:
+            if relative in copies:  # of an earlier folder
                 continue
             outcome = "added"
             if (into / relative).exists():
@@ -346,7 +353,8 @@ def stale(experiments: Iterable[Experiment]) -> list[Path]:
     anew since, or of no member at all.
     """
     used = {path for e in experiments for *_, path in _recorded_files(e)}
-    present = project.records_folder().glob("[!.]*/*")
+    present = project.records_folder().glob("[!.]*/*")  # without .checkpoints
+    # a .part is of a process that may still be writing
     unread = {path for path in present if path.suffix != ".part"} - used
     # A file is called <key>-<seed>, then a dot and more; the side files of a member,
     # its weights and trace, share this stem with its rows. Only members with the stem
@@ -363,9 +371,9 @@ def stale(experiments: Iterable[Experiment]) -> list[Path]:
 def orphans(stems: Collection[str]) -> dict[str, int]:
     """Return the stems of the book's recorded columns that are none of ``stems``.
 
-    The stem of a column is its name up to the first dot; each has the number of members
-    with such a column. Given the stems of today's observables (``observing.stems()``),
-    the result is what nobody can measure again.
+    The result is {stem: number of members with such a column}, where the stem of a
+    column is its name up to the first dot. Given the stems of today's observables
+    (``observing.stems()``), it is what nobody can measure again.
     """
     counts = Counter[str]()
     for path in _row_files(project.records_folder()):
@@ -377,8 +385,9 @@ def orphans(stems: Collection[str]) -> dict[str, int]:
 def index(experiments: Iterable[Experiment]) -> str:
     """Return a CSV table that says which file is which member of which experiment.
 
-    Its columns are experiment, scale, arm, seed, file and digest. Experiments may share
-    a file, which then stands in several rows.
+    Its columns are experiment, scale, arm, seed, file ("<paper>/<name>") and the digest
+    in the member's metadata. Experiments may share a file, which then stands in several
+    rows. Raises RecordError for a file without metadata.
     """
     rows = []
     for experiment in experiments:
@@ -411,12 +420,15 @@ def write_index(experiments: Sequence[Experiment]) -> None:
 def read_index(folder: Path) -> pd.DataFrame:
     """Return the table of `index` that lies in a folder of records.
 
-    Raises BookError, which names the file, if it is missing or damaged.
+    Raises BookError, which names the file, if it is missing or not as `index` makes it.
     """
     path = folder / INDEX
     text = project.read_text(path)
     try:
-        table = pd.read_csv(io.StringIO(text))
+        # the name of an arm may look like a number or like NaN
+        table = pd.read_csv(
+            io.StringIO(text), dtype={"arm": str}, keep_default_na=False
+        )
     except ValueError:  # as those of the parser are
         table = pd.DataFrame()
     if list(table) != COLUMNS or table.to_csv(index=False) != text:
@@ -427,7 +439,7 @@ def read_index(folder: Path) -> pd.DataFrame:
 def read_experiments(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the experiments in a folder of records as JSON data, by (name, scale).
 
-    `experiments_as_lines` wrote them. Raises BookError, which names the file, if it is
+    `experiments_as_lines` made them. Raises BookError, which names the file, if it is
     missing or damaged.
     """
     path = folder / EXPERIMENTS
@@ -447,7 +459,11 @@ def _damaged_table(path: Path) -> RecordError:
 
 
 def _row_files(folder: Path) -> list[Path]:
-    """Return the files with the rows of members in a folder of records."""
+    """Return the files with the rows of members in a folder of records, in any order.
+
+    It is empty if there is no such folder.
+    """
+    # "[!.]" leaves out .checkpoints
     return [f for f in folder.glob("[!.]*/*.parquet") if ".trace." not in f.name]
 
 
@@ -469,7 +485,8 @@ def _recorded_files(
     """Yield (arm, seed, file of its rows) for every member that is recorded.
 
     Recorded is a member that has a file, complete or not (see `missing`). No file is
-    opened for it.
+    opened for it. The members come in the order of the experiment; none does if there
+    is no such folder.
     """
     place = folder or project.records_folder()
     paper = experiment.name.partition("/")[0]

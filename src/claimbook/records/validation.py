@@ -39,6 +39,7 @@ def metadata_fault(meta: dict[str, Any]) -> str:
         if not (isinstance(meta.get(name), str) and meta[name]):
             return f"has no {name} in words"
     for name, least in COUNTS.items():
+        # compared by type, as True is an instance of int
         if type(meta.get(name)) is not int or meta[name] < least:
             return f"has no whole number of {name}"
     for name in AMOUNTS:
@@ -59,12 +60,12 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     """Return why rows are not what a training leaves, or "" if they are.
 
     ``rows`` has a row per logged epoch, and ``meta`` is the metadata, without a
-    `metadata_fault`. Rows come with a digest, so it is known that every value is a
-    number.
+    `metadata_fault`. Every value is known to be a number, NaN or infinity included: of
+    anything else the digest of the rows cannot be computed.
     """
     try:
         expected = _expected(json.dumps(meta["arm"], sort_keys=True), project.home())
-    except (TypeError, ValueError, KeyError, AttributeError):
+    except Exception:  # as the arm may be any JSON: half a dozen types
         return "has an arm that is none"
     arm = expected.arm
     if expected.key != meta["training_key"]:
@@ -79,7 +80,7 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
     due = _last_epoch(epochs, rows, arm)
     if end != due:
         return f"ends at epoch {end} of {due}"
-    # without a difference, which two infinities do not have
+    # compared, as the difference of two infinities is NaN
     if (epochs[1:] <= epochs[:-1]).any() or epochs.max(initial=end) > end:
         return "has epochs that do not ascend to its last one"
     logged = expected.epochs
@@ -100,8 +101,9 @@ def rows_fault(rows: Table, meta: dict[str, Any]) -> str:
 def _bounds_fault(rows: Table, arm: Arm) -> str:
     """Return the fault of a column with a value that it cannot have; "" without one.
 
-    "bounds" of book/project.yaml says between which numbers a column lies. That is not
-    known where a module of another's is trained, whose loss may be below 0.
+    "bounds" of book/project.yaml says between which numbers a column lies, by its stem.
+    NaN is within any bounds. Nothing is checked if the arm names a module that is not
+    the book's: its loss may be below 0.
     """
     if any(":" in spec.name for _, spec in arm.specs()):
         return ""
@@ -120,12 +122,12 @@ def newcomer_fault(
     """Return why today's code cannot have left a member; "" if it can.
 
     ``rows`` and ``meta`` are without a fault of `rows_fault` and `metadata_fault`.
-    ``stems`` is `observing.stems`.
+    ``stems`` is `observing.stems`, which is given since this needs no torch.
     """
     if "source" not in meta or "numpy" not in meta:
         return "does not say of which source or numpy it is"
     present = {_stem(name) for name in rows.column_names} - {"epoch"}
-    for stem in sorted(present - stems()):
+    for stem in sorted(present - stems()):  # those of all observables
         return f"has a column that no observable makes, {stem}"
     arm = Arm.from_plain(meta["arm"])
     try:
@@ -150,7 +152,7 @@ class _Expected(NamedTuple):
     """What follows from a recorded arm for the rows of its members."""
 
     arm: Arm
-    key: str
+    key: str  # of the training, by which the file has to be called
     epochs: np.ndarray  # (logged epochs,), ascending
     is_older: bool  # it has fields that arms of today lack
 
@@ -165,7 +167,7 @@ def _expected(text: str, _book: Path) -> _Expected:
     settings = json.loads(text)
     arm = Arm.from_plain({k: v for k, v in settings.items() if k in FIELDS})
     key = canonical.key({k: v for k, v in settings.items() if k not in NOT_TRAINED})
-    epochs = np.array(arm.logged_epochs())
+    epochs = np.array(arm.logged_epochs())  # to its last one, without ``stop``
     return _Expected(arm, key, epochs, is_older=not settings.keys() <= FIELDS)
 
 
@@ -177,6 +179,8 @@ def _last_epoch(epochs: np.ndarray, rows: Table, arm: Arm) -> int:
     """
     if arm.stop is None or "test_accuracy" not in rows.column_names:
         return arm.epochs
+    # epochs with the accuracy of ``stop``; a NaN does not reach it
     reached = epochs[rows.column("test_accuracy").to_numpy() >= arm.stop]
+    # if there is none, the last epoch of the arm counts as the first of them
     ends = epochs[epochs >= reached.min(initial=arm.epochs) + arm.after_stop]
     return int(ends.min(initial=arm.epochs))
