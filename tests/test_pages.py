@@ -183,7 +183,10 @@ def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
     right = {"set": "optimizer.lr=0.3", "arms": "a*"}
     for parameters_given, sentence in (
         ({"set": "optimizer.rate=1"}, "'optimizer.rate': use one of optimizer"),
-        ({"arms": "a*"}, "no setting is given: write one as in optimizer.lr"),
+        (
+            {"arms": "a*"},
+            "no setting is given: .*; ARMS only says which arms SET changes",
+        ),
         ({"set": "epochs=30"}, "epochs is 30 already"),
         ({"scale": "smol"}, "unknown scale 'smol': use one of smoke, paper, laptop"),
         (right, "stopped"),
