@@ -207,6 +207,11 @@ def test_angles_are_exact_in_bfloat16():
     torch.testing.assert_close(ours.double(), true, rtol=0, atol=1e-2)
 
 
+def test_rotary_entries_turn_in_pairs():
+    model, _ = transformer_of(**NO_NORM | {"rotary": 0.75})
+    assert model.blocks[0].attention.rotary_width == 2  # of a head's 4
+
+
 def made(spec):
     return resolve("model", spec)(**spec.options).requires_grad_(False)
 

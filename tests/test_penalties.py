@@ -1,5 +1,7 @@
 """Penalties: formulas, gradients, members, sites."""
 
+from functools import partial
+
 import pytest
 import torch
 from helpers import double as random
@@ -54,8 +56,10 @@ def test_radius_and_activations_are_the_formula_at_their_sites():
         found = getattr(penalties, name)(seen, strength=0.3, **options)
         assert float(found) == pytest.approx(0.3 * expected, rel=1e-12)
     empty = torch.cat([h, torch.zeros(1, 6, dtype=h.dtype)])  # has no direction
-    slope = grad(lambda h: penalties.radius(forward(pre=h), strength=0.3))(empty)
-    assert (slope[-1] == 0).all() and slope[:-1].abs().min() > 0
+    for target in (None, 0.0):
+        radius = partial(penalties.radius, strength=0.3, target=target)
+        slope = grad(lambda h, radius=radius: radius(forward(pre=h)))(empty)
+        assert (slope[-1] == 0).all() and slope[:-1].abs().min() > 0
 
 
 def test_members_and_derivatives_of_every_penalty():

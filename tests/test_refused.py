@@ -183,17 +183,22 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: Pull(torch.nn.ReLU(), strength=-1.0), "a strength from 0 on"),
     (lambda: clip(optimizer(), norm=math.nan), "norm is a number above 0, not nan"),
     (lambda: hold_norm(optimizer(), names=(), norm=0), "norm is a number above 0"),
-    (lambda: clip_rows(optimizer(), names=(), norm=-2), "norm is a number above 0"),
+    (lambda: clip_rows(optimizer(), names=(), norm=[2]), r"a number above 0, not \[2"),
     (lambda: grokfast(optimizer(), alpha=2.0), r"alpha is in \[0, 1\), not 2.0"),
     (lambda: clip(torch.nn.ReLU(), norm=1), "clip needs an optimizer .* not ReLU"),
     (lambda: clip(torch.optim.SGD, norm=1), "clip needs an optimizer .* not SGD"),
     (lambda: hold_norm(named(), names=["b"], norm=1), r"'b' is not a matrix: \(2,\)"),
     (lambda: hold_norm(stack(), names=["b"], norm=1), r"'b' is not a matrix: \(3, 2\)"),
+    (lambda: hold_norm(named(), names=["w"], norm=1), r"a matrix: \(2, 2, 3, 3\)"),
     (lambda: hold_norm(named(), names="w", norm=1), r"names is a list .* \['w'\]"),
+    (lambda: StackedSGD([ROWS], lr=0.1, nesterov=True), "stack 'nesterov': use one of"),
     (lambda: Layout(vocabulary=2, norms="mlp"), r"norms is a list .* \['mlp'\]"),
     (lambda: Layout(vocabulary=2, dropout_at="hidden"), "dropout_at is a list"),
     (lambda: Layout(vocabulary=2, dropout_at=["mlp"]), "unknown site of dropout 'mlp'"),
     (lambda: Layout(vocabulary=2, read="first"), "value of read 'first': use one of"),
+    (lambda: Layout(vocabulary=2, read=0), "value of read 0: use one of last, all"),
+    (lambda: Layout(vocabulary=2, hidden=()), r"hidden=\(\): give at least one hidden"),
+    (lambda: Layout(vocabulary=2, heads=3), "width=128 .* not a multiple of heads=3"),
     (lambda: arm(observables="core"), r"observables is a list .* \['core'\]"),
     (lambda: arm(rarely=(10, "core")), "rarely is a list"),
     (lambda: Learner([(arm(optimizer=MUON), 0)], "meta"), "muon trains on a CPU alone"),
@@ -216,8 +221,8 @@ def optimizer():
 
 
 def named():
-    """An optimizer of a matrix "w" and a vector "b"."""
-    tensors = {"w": torch.ones(2, 2), "b": torch.ones(2)}
+    """An optimizer of a convolution's kernel "w" and a vector "b"."""
+    tensors = {"w": torch.ones(2, 2, 3, 3), "b": torch.ones(2)}
     return torch.optim.SGD(
         [(name, torch.nn.Parameter(tensor)) for name, tensor in tensors.items()]
     )

@@ -19,10 +19,10 @@ class StableMaxLoss(nn.Module):
     labels, the numbers of classes, (N, d1, ...) or (). The options are torch's:
     ``weight`` has a factor for each class, and a mean divides by the sum of the labels'
     factors; ``label_smoothing`` is the share of the target that is spread over all
-    classes; a label ``ignore_index`` has a loss of 0 and does not count in a mean. The
-    loss is computed and returned in ``dtype``, by default float64. On a device without
-    float64 it is float32, as a warning says once. Wrong options raise ValueError at
-    construction.
+    classes; a label ``ignore_index`` has a loss of 0 and does not count in a mean,
+    which is NaN, as torch's, if no label counts. The loss is computed and returned in
+    ``dtype``, by default float64. On a device without float64 it is float32, as a
+    warning says once. Wrong options raise ValueError at construction.
     """
 
     # of logits (*rows, classes) and labels (*rows)
@@ -68,30 +68,33 @@ class StableMaxLoss(nn.Module):
         """Return the loss, (), or with ``reduction="none"`` one for each label.
 
         Logits and labels have the shapes that the class's docstring names. Raises
-        ValueError for any others.
+        ValueError for any others, and for labels that are not whole numbers. A label
+        that is not a class raises an error on a CPU and gives NaN on a GPU.
         """
-        rows = logits.movedim(1, -1) if logits.dim() > 1 else logits
+        rows = logits.movedim(1, -1) if logits.dim() > 1 else logits  # (*rows, classes)
         self._check(logits, labels, rows)
         if self.dtype == float64 and losses.widest_dtype(logits) == float32:
             device = logits.device.type
             warnings.warn(f"{device} has no float64: float32 is used", stacklevel=3)
             self.dtype = float32
-        labels = labels.long()
+        labels = labels.long()  # the uint8 number 156 would equal -100
         is_ignored = labels == self.ignore_index
+        # any class, as its loss becomes 0 below
         labels = labels.masked_fill(is_ignored, 0)
-        # what is padding may hold anything
+        # a row that is ignored, such as padding, may hold anything, NaN too
         rows = rows.to(self.dtype).masked_fill(is_ignored.unsqueeze(-1), 0)
         weights = torch.ones_like(rows)  # (*rows, classes)
         if self.weight is not None:
             weights = weights * self.weight.to(rows)
         label_weights = losses.pick(weights, labels)  # (*rows), as the loss is
         loss = self.loss_function(rows, labels, dtype=self.dtype, reduction="none")
-        # as torch's: a difference of two infinities is not a loss
+        # with a logit of inf the loss is NaN, as torch's: inf - inf is not a loss
         loss = loss.masked_fill((rows == torch.inf).any(dim=-1), torch.nan)
         weighted = label_weights * loss
         if self.label_smoothing:
             scores = self.scores(rows)
-            # (*rows, classes), each class's loss as the target, from the label's lead
+            # the loss if class k were the label is the label's, plus the label's lead
+            # over k in scores; both are (*rows, classes)
             leads = losses.pick(scores, labels).unsqueeze(-1) - scores
             loss_by_class = weights * (loss.unsqueeze(-1) + leads)
             spread = loss_by_class.mean(dim=-1)
@@ -112,6 +115,7 @@ class StableMaxLoss(nn.Module):
         shapes = f"logits {tuple(logits.shape)} and labels {tuple(labels.shape)}"
         if not logits.is_floating_point():
             raise ValueError(f"logits are floating point numbers, not {logits.dtype}")
+        # before the shapes, as probabilities of classes, which torch takes, have others
         if labels.dtype.is_floating_point or labels.dtype == torch.bool:
             raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
         if labels.shape != rows.shape[:-1]:
@@ -126,7 +130,8 @@ class StableMaxLoss(nn.Module):
 class CollapseFreeLoss(StableMaxLoss):
     """Softmax cross-entropy that does not round to zero, with the same options.
 
-    It is computed in float32 by default, as `losses.exact_cross_entropy` does.
+    It is `losses.exact_cross_entropy`, computed in float32 by default. Where the
+    label's logit is -inf it is NaN, while torch's loss is inf.
     """
 
     loss_function = staticmethod(losses.exact_cross_entropy)
@@ -135,18 +140,19 @@ class CollapseFreeLoss(StableMaxLoss):
 
 
 class Pull:
-    """A penalty on the norms of the outputs of modules in their last forward pass.
+    """A penalty on the norms of what modules put out since it was last asked for.
 
-    ``pull()``, to be added to each loss, is strength * sum over modules of the mean
+    ``pull()``, to be added to each loss, is strength * sum over outputs of the mean
     over rows of (||h|| - target)^2 / width, where h (*rows, width) is an output of a
     module. A target of 0 is MAN of Tiwari et al. (2026), and sqrt(width) their radial
     penalty.
 
     Every output since the last ``pull()`` counts, also two of one module, and each
     counts once. Outputs under ``torch.no_grad`` do not count, and there ``pull()`` is
-    0. Outputs of copies of the modules, such as a moving average, do not count, and a
-    copy of the Pull collects none. Raises ValueError without modules, and for a
-    negative strength.
+    0 and forgets nothing. Outputs of copies of the modules, such as a moving average,
+    do not count, and a copy of the Pull collects none. An output without rows makes
+    ``pull()`` NaN. Raises ValueError without modules, and for a strength that is
+    negative, infinite or NaN.
     """
 
     def __init__(self, *modules: nn.Module, strength: float, target: float = 0.0):
@@ -158,8 +164,11 @@ class Pull:
             module.register_forward_hook(_Collector(self.outputs))
 
     def __call__(self) -> Tensor:
-        """Return the penalty, (); raises RuntimeError if there is no output."""
-        if not torch.is_grad_enabled():
+        """Return the penalty, (), and forget the outputs that it is made of.
+
+        Raises RuntimeError if there is none since the last call.
+        """
+        if not torch.is_grad_enabled():  # as in an evaluation, which collected nothing
             return torch.zeros(())
         if not self.outputs:
             raise RuntimeError(
@@ -168,6 +177,7 @@ class Pull:
             )
         terms = []
         for h in self.outputs:
+            # (*rows), in float32 at least
             length = h.norm(dim=-1, dtype=torch.promote_types(h.dtype, float32))
             distance = (length - self.target) / h.shape[-1] ** 0.5
             terms.append(distance.square().mean())
@@ -175,20 +185,25 @@ class Pull:
         return self.strength * torch.stack(terms).sum()
 
     def __getstate__(self) -> dict[str, Any]:
+        # a list of its own, to which no hook of a module adds: a copy collects nothing
         return self.__dict__ | {"outputs": []}
 
 
 class _Collector:
-    """A forward hook that puts outputs which need a gradient into a list.
+    """A forward hook of a module that puts outputs which need a gradient into a list.
 
-    A copy, which is made with a copy of the module, has no list and collects nothing.
+    The list is that of a `Pull`. A copy, which is made with a copy of the module, has
+    no list (None) and collects nothing.
     """
 
     def __init__(self, outputs: list[Tensor] | None = None):
         self.outputs = outputs
 
     def __call__(self, module: nn.Module, _inputs: Any, output: Any) -> None:
-        """Put the output of a module into the list, if it needs a gradient."""
+        """Put the output of a module into the list, if it needs a gradient.
+
+        Raises TypeError for an output that is not one tensor.
+        """
         if self.outputs is None:
             return
         if not isinstance(output, Tensor):
@@ -200,4 +215,5 @@ class _Collector:
             self.outputs.append(output)
 
     def __reduce__(self) -> tuple[type, tuple]:
+        # copies and pickles are made without the list
         return _Collector, ()

@@ -15,10 +15,13 @@ are samples, or samples and positions. A loss is a 0-dim tensor by the ``reducti
 "mean" or "sum", and (*rows) by "none". It is computed *and returned* in ``dtype``, mean
 included, since that precision decides when an addend is absorbed. ``options`` of an
 intervention are those of ``softmax_cross_entropy``. All losses work under
-``torch.func.vmap`` and can be differentiated twice, in reverse and in forward mode. A
-NaN logit makes a loss NaN. A class at -inf counts for nothing, except that the Taylor,
-projected, rescaled, unbalanced and doubled losses are NaN then, the squared one inf,
-and so is one with smoothing, as in torch.
+``torch.func.vmap`` and can be differentiated twice, in reverse and in forward mode.
+
+A NaN logit makes a loss NaN. A wrong class at -inf counts for nothing, except that the
+Taylor, projected, rescaled, unbalanced and doubled losses are NaN then, the squared one
+inf, and so is one with smoothing, as in torch. A logit of inf, or the label's at -inf,
+makes a loss inf or NaN, except that exact CE is 0 with inf at the label, and clamped CE
+is finite with -inf there. Without rows a mean is NaN and a sum 0.
 """
 
 from typing import Any
@@ -56,10 +59,10 @@ def is_forward_mode() -> bool:
 
 
 def label_column(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the labels (*rows, 1) int64 of logits (*rows, classes).
+    """Return the labels (*rows) of logits (*rows, classes) as (*rows, 1) int64.
 
-    ``labels`` are (*rows). Raises ValueError for labels of another shape, even with as
-    many entries, and for labels that are not whole numbers.
+    Raises ValueError for labels of another shape, even with as many entries, and for
+    labels that are not whole numbers. Whether a label is a class is not checked.
     """
     if labels.is_floating_point() or labels.dtype == torch.bool:
         raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
@@ -73,7 +76,11 @@ def label_column(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def _is_label(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return a boolean (*rows, classes), true at the correct class."""
+    """Return a boolean (*rows, classes), true at the correct class.
+
+    The row of a label that is not a class is false. ``label_column`` says what is
+    raised for labels that do not fit.
+    """
     classes = torch.arange(logits.shape[-1], device=logits.device)
     return label_column(logits, labels) == classes
 
@@ -84,6 +91,7 @@ def pick(values: Tensor, labels: Tensor) -> Tensor:
     A label that is not a class raises an error on a CPU and gives NaN on a GPU.
     """
     if on_gpu(values):  # without gather, whose backward pass would sort
+        # a sum with one addend that is not 0, so exact
         is_label = _is_label(values, labels)
         picked = torch.where(is_label, values, 0).sum(-1)
         return picked.where(is_label.any(-1), float("nan"))
@@ -91,7 +99,7 @@ def pick(values: Tensor, labels: Tensor) -> Tensor:
 
 
 def _reduced(losses: Tensor, reduction: str) -> Tensor:
-    """Return losses (*rows) reduced as a key of ``REDUCTIONS`` says.
+    """Return losses (*rows) reduced as a key of ``REDUCTIONS`` says: (), or (*rows).
 
     Raises UnknownName for another key.
     """
@@ -113,6 +121,7 @@ def softmax_cross_entropy(
     spreads evenly over all classes. Raises ValueError for another number. The module's
     docstring explains the other arguments, which all losses take.
     """
+    # a tensor is not compared: that would wait for the device
     if not isinstance(smoothing, Tensor) and not 0 <= smoothing <= 1:
         raise ValueError(f"smoothing is in [0, 1], not {smoothing!r}")
     log_probs = logits.to(dtype).log_softmax(dim=-1)
@@ -132,6 +141,7 @@ def handmade_cross_entropy(
     Autograd differentiates it step by step, so where the loss is 0 its gradient is not
     that of torch's log_softmax (Prieto et al. 2025, appendix I).
     """
+    # (*rows, classes), the largest 0
     shifted = logits.to(dtype) - logits.to(dtype).amax(dim=-1, keepdim=True)
     log_probs = shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
     return _reduced(-pick(log_probs, labels), reduction)
@@ -142,15 +152,17 @@ def exact_cross_entropy(
 ) -> Tensor:
     """Return softmax CE that does not collapse, the control of figures 1 and 8.
 
-    It is zero only once exp underflows: from a lead of the correct logit over every
-    other one of 103 in float32, of 745 in float64. Where another class leads by c > 0
-    (``shift``), it is c + log1p(sum_{k != y} exp(z_k - z_y - c) + exp(-c) - 1). The
-    gradient of such a row is off by eps * c, which is 6e-5 in float32 at c = 1,000.
+    It is zero only once exp underflows: if the correct logit leads every other one by
+    103 in float32, by 745 in float64. Where another class leads by c > 0 (``shift``),
+    it is c + log1p(sum_{k != y} exp(z_k - z_y - c) + exp(-c) - 1). The gradient of such
+    a row is off by about eps * c, which is 6e-5 in float32 at c = 1,000.
     """
     leads = gaps(logits.to(dtype), labels)
-    # the shift cancels from the gradient, so it is a constant
+    # (*rows, 1), 0 where the label leads; it cancels from the gradient, so it is a
+    # constant
     shift = leads.detach().amax(dim=-1, keepdim=True).clamp(min=0)
-    total = (leads - shift).exp().sum(dim=-1, keepdim=True)  # without the label
+    # without the label, where gaps gives -inf
+    total = (leads - shift).exp().sum(dim=-1, keepdim=True)
     losses = shift + torch.log1p(total + torch.expm1(-shift))
     return _reduced(losses.squeeze(-1), reduction)
 
@@ -158,8 +170,9 @@ def exact_cross_entropy(
 def gaps(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the leads z_k - z_y of all classes over the label: (*rows, classes).
 
-    The entry at the label itself is -inf, so that its exponential adds 0 to a sum over
-    the wrong classes.
+    They are in the dtype of the logits (*rows, classes). The entry at the label itself
+    is -inf, also beside NaN, so that its exponential adds 0 to a sum over the wrong
+    classes.
     """
     leads = logits - pick(logits, labels).unsqueeze(-1)
     return leads.masked_fill(_is_label(logits, labels), float("-inf"))
@@ -168,9 +181,10 @@ def gaps(logits: Tensor, labels: Tensor) -> Tensor:
 class _StableMax(torch.autograd.Function):
     """s(x) of any shape, with its derivative min(s, 1)^2, which is NaN for NaN alone.
 
-    s is one quotient, (max(x, 0) + 1) / (1 - min(x, 0)), which equals both branches bit
-    for bit. Below 0 the derivative is s^2 = 1 / (1 - x)^2. With autograd's derivative
-    the loss takes five times as long.
+    s is x + 1 for x >= 0 and 1 / (1 - x) below, here as one quotient, (max(x, 0) + 1) /
+    (1 - min(x, 0)), which equals both branches bit for bit. The derivative is 1 above 0
+    and s^2 = 1 / (1 - x)^2 below. It is written by hand, as with autograd's the loss
+    takes five times as long.
     """
 
     generate_vmap_rule = True
@@ -178,6 +192,7 @@ class _StableMax(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
         above, below = x.clamp(min=0), x.clamp(max=0)
+        # in place, as both are new tensors
         return above.add_(1).div_(below.neg_().add_(1))
 
     @staticmethod
@@ -188,13 +203,16 @@ class _StableMax(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         (output,) = ctx.saved_tensors
         slope = output.clamp(max=1)
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled():  # a second derivative needs each product
             return slope * slope * grad
         return slope.mul_(slope).mul_(grad)  # in place: 4 % of a small network's step
 
 
 def stablemax_transform(x: Tensor) -> Tensor:
-    """Return s(x) for x of any shape: x + 1 for x >= 0, and 1 / (1 - x) below."""
+    """Return s(x) for x of any shape: x + 1 for x >= 0, and 1 / (1 - x) below.
+
+    It is inf at inf, 0 at -inf, and NaN at NaN.
+    """
     if is_forward_mode():  # where torch makes the derivative of `_StableMax` 0
         # clamped instead, both factors would have a slope of 1 at x = 0, together 2
         is_above = x > 0
@@ -206,7 +224,7 @@ def stablemax(logits: Tensor, *, dtype: Dtype = float64) -> Tensor:
     """Return the shares s(z_i) / sum_j s(z_j) of the classes: (*rows, classes).
 
     They are in ``dtype``. Unlike softmax, they change when a constant is added to all
-    logits.
+    logits. A class at -inf has the share 0; a row is NaN if all are, and inf gives NaN.
     """
     weights = stablemax_transform(logits.to(dtype))
     # a sum of float16 ends at 65,504
@@ -235,9 +253,9 @@ def taylor_cross_entropy(
 ) -> Tensor:
     """Return the loss -log Taylor-softmax(z)_y (eq. 20) of figure 11.
 
-    The weight of a class is 1 + x + x^2/2 with x = z - min z. The gradient flows
-    through the minimum (the paper's implicit regularisation) unless ``detach_min``.
-    Tied minima share their part of the gradient evenly.
+    The weight of a class is 1 + x + x^2/2 with x = z - min z over its row. The gradient
+    flows through the minimum (the paper's implicit regularisation) unless
+    ``detach_min``. Tied minima share their part of the gradient evenly.
     """
     logits = logits.to(dtype)
     lowest = logits.amin(dim=-1, keepdim=True)
@@ -247,7 +265,10 @@ def taylor_cross_entropy(
 
 
 def _negative_log_share(weights: Tensor, labels: Tensor) -> Tensor:
-    """Return -log of the label's share of the weights (*rows, classes): (*rows)."""
+    """Return -log of the label's share of the weights (*rows, classes): (*rows).
+
+    The weights are not below 0. Result and weights have one dtype.
+    """
     # a sum of float16 ends at 65,504, and a share of it at 6e-8
     wide = weights.to(torch.promote_types(weights.dtype, float32))
     return -(pick(wide, labels) / wide.sum(dim=-1)).log().to(weights.dtype)
@@ -274,14 +295,14 @@ def correct_logit_zeroed(
     [Figure 8, appendix B.1] The softmax then has z_y = 0, so its value and the
     gradients of wrong logits change as well.
     """
-    logits = logits.masked_fill(_is_label(logits, labels), 0)
+    logits = logits * ~_is_label(logits, labels)
     return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
 
 def correct_logit_detached(
     logits: Tensor, labels: Tensor, *, dtype: Dtype = float64, **options: Any
 ) -> Tensor:
-    """Return softmax CE of the same value, without a gradient at the correct logit."""
+    """Return softmax CE, its value unchanged, with no gradient at the correct logit."""
     logits = torch.where(_is_label(logits, labels), logits.detach(), logits)
     return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
@@ -302,7 +323,8 @@ def projected_cross_entropy(
     """
     logits = logits.to(dtype)
     mean = logits.mean(dim=-1, keepdim=True)
-    # the difference is 0 in the forward pass and takes the mean away in the backward
+    # mean - mean.detach() is 0 in the forward pass; in the backward pass it takes the
+    # mean away
     logits = logits - (mean if forward else mean - mean.detach())
     return softmax_cross_entropy(logits, labels, dtype=dtype, **options)
 
@@ -330,8 +352,8 @@ def rescaled_cross_entropy(
 ) -> Tensor:
     """Return softmax CE of logits scaled to the Euclidean norm ``norm`` in each row.
 
-    It is in none of the papers. The gradient of a row of zeros is huge, as its length
-    is 0. A logit times ``norm``, and the square of the row's length, have to be within
+    It is in none of the papers. A row of zeros stays so, and its gradient is huge. A
+    logit times ``norm``, and the square of the row's length, have to be within
     the range of ``dtype``: in float32 the length is between 1e-19 and 1e19.
     """
     logits = logits.to(dtype)
@@ -346,9 +368,10 @@ def collapsed_cross_entropy(
     """Return softmax CE without the gradients of correct logits that float32 loses.
 
     It simulates a collapse without any other rounding: the correct logit of a row has
-    no gradient once the odds of the wrong classes are below 2^-24. It is not in Liu et
-    al. (2026).
+    no gradient once the odds of the wrong classes, their probability over that of the
+    correct one, are below 2^-24. It is not in Liu et al. (2026).
     """
+    # (*rows, 1)
     odds = _odds_by_class(logits, labels, dtype).sum(dim=-1, keepdim=True)
     is_lost = (odds < COLLAPSE_ODDS) & _is_label(logits, labels)
     logits = torch.where(is_lost, logits.detach(), logits)
@@ -366,11 +389,12 @@ def unbalanced_cross_entropy(
     collapse that ``projected_cross_entropy`` takes away. It is not in Liu et al.
     (2026).
     """
+    # of all wrong classes, (*rows), as residual_mass and mean are
     odds = _odds_by_class(logits, labels, dtype).sum(dim=-1).detach()
     residual_mass = torch.where(odds < COLLAPSE_ODDS, odds / (1 + odds), 0.0)
     mean = logits.to(dtype).mean(dim=-1)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
-    # the difference is 0 in the forward pass
+    # mean - mean.detach() is 0 in the forward pass, with a gradient of 1 / K
     return _reduced(losses + residual_mass * (mean - mean.detach()), reduction)
 
 
@@ -386,16 +410,21 @@ def doubled_cross_entropy(
     """
     odds_by_class = _odds_by_class(logits, labels, dtype)
     odds = odds_by_class.sum(dim=-1, keepdim=True)
-    # probabilities of the wrong classes, which are their gradients, (*rows, classes)
+    # the gradients of the wrong logits once more, which are their probabilities, and 0
+    # elsewhere: (*rows, classes)
     added = torch.where(odds < COLLAPSE_ODDS, odds_by_class / (1 + odds), 0.0).detach()
     z = logits.to(dtype)
     losses = softmax_cross_entropy(logits, labels, dtype=dtype, reduction="none")
-    # the difference is 0 in the forward pass
+    # z - z.detach() is 0 in the forward pass, with a gradient of 1
     return _reduced(losses + (added * (z - z.detach())).sum(dim=-1), reduction)
 
 
 def _odds_by_class(logits: Tensor, labels: Tensor, dtype: Dtype) -> Tensor:
-    """Return p_k / p_y of every class k, and 0 at the label y: (*rows, classes)."""
+    """Return p_k / p_y of every class k, and 0 at the label y: (*rows, classes).
+
+    p are probabilities of softmax. The leads are taken in the dtype of the logits, and
+    their exponentials, which overflow to inf, in ``dtype``.
+    """
     return gaps(logits, labels).to(dtype).exp()
 
 
@@ -411,8 +440,8 @@ def clamped_cross_entropy(
 
     Lower logits are raised to that, so that no exponential underflows (Liu et al. 2026,
     section B.2.10). A raised logit has no gradient, and none flows to the largest logit
-    through the raised ones. Logits for which ``dtype`` rounds ``depth`` away, in
-    float32 those beyond 1e9, are raised to the largest one.
+    through the raised ones. With a depth of 0 all are raised to the largest one, and so
+    are logits for which ``dtype`` rounds ``depth`` away, in float32 those beyond 1e9.
     """
     logits = logits.to(dtype)
     logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)

@@ -1,7 +1,8 @@
 """Penalties: terms that training adds to the loss, each a function of one forward pass.
 
 Each takes a `claimbook.protocol.Forward` of one network and returns a 0-dim tensor.
-``strength`` is a number or a 0-dim tensor. All work under ``torch.func.vmap``.
+``strength`` is a number or a 0-dim tensor. All work under ``torch.func.vmap``. NaN in
+what a penalty reads makes it NaN, and so does a mean over no rows.
 """
 
 from functools import reduce
@@ -19,8 +20,8 @@ Number = float | Tensor
 def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> Tensor:
     """Return strength * the mean over rows of the L2 norm of the logits, or its square.
 
-    The logits are (*rows, classes). Prieto et al. (2025), C.1, give no formula; this is
-    the simplest one.
+    The logits are (*rows, classes). The gradient of a row of zeros is 0. Prieto et al.
+    (2025), C.1, give no formula; this is the simplest one.
     """
     logits = forward.logits
     if squared:
@@ -29,9 +30,9 @@ def logit_norm(forward: Forward, *, strength: Number, squared: bool = False) -> 
 
 
 def l2(forward: Forward, *, strength: Number) -> Tensor:
-    """Return strength / 2 * the sum of squares of all parameters.
+    """Return strength / 2 * the sum of squares of all parameters, biases included.
 
-    Its gradient in a parameter w is strength * w.
+    Its gradient in a parameter w is strength * w. Raises TypeError without parameters.
     """
     squares = (p.square().sum() for p in forward.params.values())
     return strength / 2 * reduce(torch.add, squares)
@@ -54,9 +55,9 @@ def radius(
     ``pre.1`` of an MLP. Eq. 3 is one such penalty for ``attention_out`` and one for
     ``mlp_out``. The paper does not say whether layers are added up or averaged, so
     ``average`` divides the sum by the number of taps. The gradient is along h, and 0 at
-    h = 0, but NaN there for a target of 0. Raises UnknownName if the network has no
-    such tap.
+    h = 0. Raises UnknownName if the network has no such tap.
     """
+    # torch makes a derivative that is written by hand 0 in forward mode
     radial_error = _radial_error if is_forward_mode() else _RadialError.apply
     terms = [
         radial_error(h, h.shape[-1] ** 0.5 if target is None else target)
@@ -75,18 +76,25 @@ def _taps_at(forward: Forward, site: str) -> list[Tensor]:
         h for name, h in forward.taps.items() if f"{name}.".startswith(f"{site}.")
     ]
     if not at_site:
+        # raises, as ``site`` is none of the first parts of the names
         choose("site", site, {name.partition(".")[0] for name in forward.taps})
     return at_site
 
 
 def _radial_error(h: Tensor, target: Number) -> Tensor:
-    """Return the mean over rows of (||h|| - target)^2 / width for h (*rows, width)."""
+    """Return the mean over rows of (||h|| - target)^2 / width for h (*rows, width).
+
+    The result is ().
+    """
     length = torch.linalg.vector_norm(h, dim=-1)
     return (length - target).square().mean() / h.shape[-1]
 
 
 class _RadialError(torch.autograd.Function):
-    """``_radial_error`` with a derivative that is 0 at h = 0, unless the target is."""
+    """``_radial_error`` with its derivative in h written out; the target has none.
+
+    Autograd would go over h several times, and have NaN as second derivative at h = 0.
+    """
 
     generate_vmap_rule = True
 
@@ -103,10 +111,12 @@ class _RadialError(torch.autograd.Function):
     def backward(ctx, grad):
         # f = sum over rows of (|h| - target)^2 / numel, as the mean over rows and the
         # division by the width are one over all entries; so
-        # df/dh = 2 / numel (1 - target / |h|) h, and at h = 0 the quotient is set to 1
+        # df/dh = 2 / numel (1 - target / |h|) h, and at h = 0 it is 0 whatever stands
+        # for |h|
         (h,) = ctx.saved_tensors
         length = torch.linalg.vector_norm(h, dim=-1)
-        excess = 1 - ctx.target / torch.where(length > 0, length, ctx.target)
+        excess = 1 - ctx.target / torch.where(length > 0, length, 1)
+        # the second is the target's
         return h * (2 / h.numel() * grad * excess)[..., None], None
 
 
@@ -115,8 +125,8 @@ def activations(forward: Forward, *, strength: Number, site: str = "pre") -> Ten
     """Return strength * the sum over taps of the mean over rows of ||h||^2 / width.
 
     This is MAN in table 2 of Tiwari et al. (2026), who do not say which layers it acts
-    on. The taps are those of ``site``, as in ``radius``, which also says what is raised
-    without one.
+    on. h and the taps of ``site`` are those of ``radius``. Raises UnknownName if the
+    network has no such tap.
     """
     terms = (h.square().mean() for h in _taps_at(forward, site))
     return strength * reduce(torch.add, terms)

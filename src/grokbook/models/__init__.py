@@ -1,7 +1,8 @@
 """Networks of the four papers: one class for each network, and nothing of training.
 
 All are called as ``model(x, tap)``. `claimbook.protocol` says what a tap is; without
-one a network may take the shortcuts of ``fast``. The last matrix among a network's
+one a network may take the shortcuts of ``fast``. Whether tokens are in the vocabulary
+is not checked: to look would wait for the device. The last matrix among a network's
 parameters is that of its last layer, unless that is tied to an embedding.
 """
 

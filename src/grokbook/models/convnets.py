@@ -25,22 +25,30 @@ VGG11_POOLS = (0, 1, 3, 5, 7)  # indices of convolutions followed by max-pooling
 def _conv(
     inputs: int, outputs: int, *, size: int = 3, stride: int = 1, bias: bool = True
 ) -> nn.Conv2d:
-    """Return a convolution whose padding keeps height and width at stride 1."""
+    """Return a new convolution whose padding keeps height and width at stride 1.
+
+    ``inputs`` and ``outputs`` are numbers of channels; ``size``, odd, is that of the
+    kernel's sides.
+    """
     return nn.Conv2d(inputs, outputs, size, stride=stride, padding=size // 2, bias=bias)
 
 
 def _norm(name: str | None, width: int) -> nn.Module:
-    """Return a norm by name over ``width`` channels; the identity for None."""
+    """Return a new norm over ``width`` channels: batch norm for "batch".
+
+    It is the identity for None, and UnknownName is raised for another name.
+    """
     return optional_norm("norm", name, {"batch": nn.BatchNorm2d}, width)
 
 
 class ResidualBlock(nn.Module):
     """Two 3 x 3 convolutions, whose output is added to their input before a ReLU.
 
-    The block maps (batch, inputs, h, w) to (batch, outputs, h / stride, w / stride).
-    ``inputs`` and ``outputs`` are numbers of channels. The first convolution has the
-    ``stride``. If the shape changes, a 1 x 1 convolution with a norm adapts the input.
-    Convolutions have biases only if ``norm`` is None.
+    The block maps (batch, inputs, h, w) to (batch, outputs, h / stride, w / stride),
+    rounded up. ``inputs`` and ``outputs`` are numbers of channels. The first
+    convolution has the ``stride``. If the shape changes, a 1 x 1 convolution with a
+    norm adapts the input. ``norm`` is "batch", or None for convolutions with biases
+    instead, which a norm would take away.
     """
 
     def __init__(self, inputs: int, outputs: int, stride: int, norm: str | None):
@@ -58,6 +66,7 @@ class ResidualBlock(nn.Module):
             )
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the output of the block; the class says of which shape."""
         hidden = F.relu(self.norm1(self.first(x)))
         return F.relu(self.shortcut(x) + self.norm2(self.second(hidden)))
 
@@ -90,7 +99,7 @@ class ResNet18(nn.Module):
             3, width, size=stem_size, stride=stem_stride, bias=norm is None
         )
         self.norm = _norm(norm, width)
-        is_large = stem == "imagenet"
+        is_large = stem == "imagenet"  # whose images are 224 x 224
         self.pool = nn.MaxPool2d(3, stride=2, padding=1) if is_large else nn.Identity()
         self.blocks = nn.Sequential()
         inputs = width
@@ -108,9 +117,12 @@ class ResNet18(nn.Module):
                         nn.init.zeros_(module.bias)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
-        """Return logits (batch, classes) of images x (batch, 3, h, w)."""
+        """Return logits (batch, classes) of images x (batch, 3, h, w).
+
+        ``tap("features", x)`` may return another x.
+        """
         x = self.pool(F.relu(self.norm(self.stem(x))))
-        features = self.blocks(x).mean((-2, -1))  # over all pixels
+        features = self.blocks(x).mean((-2, -1))  # over all pixels: (batch, 8 width)
         return self.head((tap or untouched)("features", features))
 
 
@@ -120,8 +132,9 @@ class VGG11(nn.Module):
     ``width`` is the number of channels of the first convolution. ``norm`` is None, or
     "batch" for a batch norm after every convolution, whose bias stays as in
     torchvision's vgg11_bn. ``head_norm``, a name of ``mlp.NORMS``, is a norm of the
-    features, with weights if ``affine``. The only tap is ``features`` (batch, 8 width),
-    the input of the head.
+    features, with weights if ``affine``. Raises ValueError for other names. Images
+    have to be of 32 to 63 pixels a side, as one pixel is left of these. The only tap is
+    ``features`` (batch, 8 width), the input of the head.
     """
 
     def __init__(
@@ -146,10 +159,14 @@ class VGG11(nn.Module):
         self.head = nn.Linear(channels[-1], classes)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
-        """Return logits (batch, classes) of images x (batch, 3, 32, 32)."""
+        """Return logits (batch, classes) of images x (batch, 3, 32, 32).
+
+        ``tap("features", x)`` may return another x.
+        """
         for index, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             x = F.relu(norm(conv(x)))
             if index in VGG11_POOLS:
                 x = F.max_pool2d(x, 2)
-        features = self.head_norm(x.flatten(1))  # of one pixel, 32 / 2^5
+        # x is (batch, 8 width, 1, 1), as 32 / 2^5 is 1
+        features = self.head_norm(x.flatten(1))
         return self.head((tap or untouched)("features", features))

@@ -1,7 +1,9 @@
 """Shortcuts: faster ways to compute what the textbook forms of the networks compute.
 
 Each equals the plain form up to the order of summation, in every derivative, and
-`claimbook.protocol.switched` switches them on and off. Versions of the libraries differ
+`claimbook.protocol.switched` switches them on and off: ``now`` has their state. None
+with a derivative that is written by hand is used in forward mode, where torch makes it
+0. Versions of the libraries differ
 in the order of summation too, so a record names those that it was made with.
 """
 
@@ -27,7 +29,11 @@ _WIDE_INPUTS = 512 if _HAS_AVX2 else math.inf
 
 
 def _onednn_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return x W^T + b by oneDNN, as `_OneDNNLinear` does, without a gradient."""
+    """Return x W^T + b by oneDNN, without a gradient.
+
+    x is (..., in), ``weight`` (out, in) and ``bias`` (out,) or None; the result is
+    (..., out).
+    """
     # an internal operator of PyTorch, which its wheels contain
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
@@ -35,7 +41,8 @@ def _onednn_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 class _OneDNNLinear(torch.autograd.Function):
     """x W^T + b by oneDNN: x (..., in), W (out, in), b (out,) or None.
 
-    The derivatives are products by oneDNN too, and can be differentiated again.
+    The derivatives are products by oneDNN too, and can be differentiated again. Under
+    ``torch.func.vmap`` it is torch's own product, of all members at once.
     """
 
     @staticmethod
@@ -52,6 +59,8 @@ class _OneDNNLinear(torch.autograd.Function):
         # dx = g W, dW = g^T x and db = the sum of g over rows, of g (..., out)
         x, weight = ctx.saved_tensors
         need_x, need_weight, need_bias = ctx.needs_input_grad
+        # product(a, b, None) is a b^T; gradients are on if this derivative is to be
+        # differentiated
         product = _OneDNNLinear.apply if torch.is_grad_enabled() else _onednn_product
         grad_rows = grad.reshape(-1, grad.shape[-1])
         grad_x = product(grad, weight.T, None) if need_x else None
@@ -59,9 +68,10 @@ class _OneDNNLinear(torch.autograd.Function):
         if need_weight:
             # one position of a sequence is a view on which oneDNN is 200 times slower
             x_rows = x.reshape(-1, x.shape[-1]).contiguous()
-            # with the wider factor second it is up to 20 % faster
+            # with the wider factor second it is up to 20 % faster, but for wide inputs
             is_wide = x_rows.shape[-1] > _WIDE_INPUTS
             if is_wide or grad_rows.shape[-1] > x_rows.shape[-1]:
+                # (in, out), turned to the weight's (out, in)
                 grad_weight = product(x_rows.T, grad_rows.T, None).T
             else:
                 grad_weight = product(grad_rows.T, x_rows.T, None)
@@ -70,14 +80,16 @@ class _OneDNNLinear(torch.autograd.Function):
 
     @staticmethod
     def vmap(_info, in_dims, x, weight, bias):
+        # 0 is the dimension of the members in the result
         return torch.vmap(F.linear, in_dims)(x, weight, bias), 0
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return x W^T + b for x (..., in), weight (out, in) and bias (out,) or None.
+    """Return x W^T + b (..., out) for x (..., in), weight (out, in) and bias (out,).
 
-    oneDNN computes the product of float32 tensors on a CPU if it is switched on, by
-    `claimbook.protocol.switched`. PyTorch itself leaves such products to MKL.
+    Without a bias it is x W^T. oneDNN computes the product of float32 tensors on a CPU
+    if it is switched on, by `claimbook.protocol.switched`, and not in forward mode.
+    PyTorch itself leaves such products to MKL.
     """
     is_supported = x.dtype == torch.float32 and x.device.type == "cpu"
     is_wanted = now.shortcuts and now.onednn and not losses.is_forward_mode()
@@ -94,7 +106,10 @@ class Linear(nn.Linear):
 
 
 class _Gather(torch.autograd.Function):
-    """table[index], with a gradient that adds repeated rows in a fixed order."""
+    """table[index], with a gradient that adds repeated rows in a fixed order.
+
+    table is (rows, width), and index (n,).
+    """
 
     generate_vmap_rule = True
 
@@ -119,7 +134,8 @@ class _Gather(torch.autograd.Function):
             one_hot = index[:, None] == every_row  # (n, rows)
             return one_hot.to(grad.dtype).T @ grad, None
         zeros = grad.new_zeros(ctx.row_count, grad.shape[-1])
-        # index_put sorts; under vmap index_add would take the members one by one
+        # on a GPU index_add has no fixed order, and under vmap would take the members
+        # one by one; index_put sorts
         if losses.on_gpu(grad):
             return zeros.index_put((index,), grad, accumulate=True), None
         return zeros.index_add(0, index, grad), None
@@ -128,7 +144,8 @@ class _Gather(torch.autograd.Function):
 def gather(table: Tensor, index: Tensor) -> Tensor:
     """Return rows of a table (rows, width) by an index (n,): (n, width).
 
-    The backward pass adds up the gradients of repeated rows deterministically.
+    ``index`` counts from 0 and may not be negative, which is not checked. The backward
+    pass adds up the gradients of repeated rows deterministically.
     """
     if now.shortcuts and not losses.is_forward_mode():
         return _Gather.apply(table, index)
@@ -149,15 +166,17 @@ def embedding(table: Tensor, tokens: Tensor) -> Tensor:
 class _GatherSum(_Gather):
     """``gather_sum`` for one network on a CPU, in one pass over the sums.
 
-    It is four times as fast as the sum of gathers, and equal to it bit for bit where no
-    row of the table stands in two columns of the index. The backward pass reads what
-    ``_Gather`` saves for its own.
+    The table is (rows, width), the index (n, terms). It is four times as fast as the
+    sum of gathers, and equal to it bit for bit where no row of the table stands in two
+    columns of the index. The backward pass reads what ``_Gather`` saves for its own.
+    Under ``torch.func.vmap``, for a stack, it is the sum of gathers.
     """
 
     generate_vmap_rule = False
 
     @staticmethod
     def forward(table, index):
+        # a bag is a row of the index
         return F.embedding_bag(index, table, mode="sum")
 
     @staticmethod
@@ -171,11 +190,15 @@ class _GatherSum(_Gather):
 
     @staticmethod
     def vmap(_info, in_dims, table, index):
+        # 0 is the dimension of the members in the result
         return torch.vmap(_sum_of_gathers, in_dims)(table, index), 0
 
 
 def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
-    """Return ``gather_sum`` term by term, for a stack, a GPU and any dtype."""
+    """Return ``gather_sum`` term by term, for a stack, a GPU and any dtype.
+
+    ``table`` is (rows, width) and ``index`` (n, terms), with one term at least.
+    """
     terms = (gather(table, column) for column in index.unbind(1))  # each (n, width)
     return reduce(torch.add, terms)
 
@@ -183,8 +206,9 @@ def _sum_of_gathers(table: Tensor, index: Tensor) -> Tensor:
 def gather_sum(table: Tensor, index: Tensor) -> Tensor:
     """Return sums (n, width) of the rows of a table that an index (n, terms) names.
 
-    ``table`` is (rows, width). Terms are added from left to right. A linear layer on
-    concatenated one-hots is such a sum of columns of its weight.
+    ``table`` is (rows, width), and there is one term at least. Terms are added from
+    left to right. A linear layer on concatenated one-hots is such a sum of columns of
+    its weight, which are the rows of the weight's transpose.
     """
     # a bag of float16 or bfloat16 numbers would be added up in float32
     is_supported = table.dtype in (torch.float32, torch.float64)
@@ -198,9 +222,9 @@ def last_position(model: Any, tokens: Tensor) -> Tensor:
     """Return the output of the last block at the last position: (batch, width).
 
     ``model`` is a ``Transformer`` and ``tokens`` are (batch, positions). The last block
-    computes the last position only. The input of the first block depends on position
-    and token alone, so if the layout allows it that block works on a table of all such
-    pairs.
+    computes the last position only, of all positions of the block before. The input of
+    the first block depends on position and token alone, so if the layout allows it that
+    block works on a table of all such pairs.
     """
     position_count = tokens.shape[-1]
     last_index = position_count - 1
@@ -210,18 +234,24 @@ def last_position(model: Any, tokens: Tensor) -> Tensor:
         table = model.embedding.expand(position_count, -1, -1)
         if model.position is not None:
             table = table + model.position[:position_count, None]
+        # an only block is the last
         first_position = 0 if later_blocks else last_index
         x = _block_on_table(first_block, table, tokens, first_position)
     else:
         x = model.embed(tokens)
-        later_blocks = model.blocks
+        later_blocks = model.blocks  # none has been computed yet
     for block in later_blocks:
+        # its second argument is the first position that it computes
         x = block(x, last_index if block is model.blocks[-1] else 0)
     return x[:, -1]
 
 
 def _takes_tables(layout: Any) -> bool:
-    """Return whether a transformer's first block can work on a table."""
+    """Return whether a transformer's first block can work on a table.
+
+    It is one of all pairs of position and token, as in ``_block_on_table``, which has
+    no code for joint, rotary, normed or StableMax attention.
+    """
     is_special = layout.joint or layout.rotary or layout.query_key_norm
     is_plain = layout.attention == "softmax" and not is_special
     # Dropout of the embedding differs between samples, which share the table. A block
@@ -258,11 +288,13 @@ def _block_on_table(
         scores = [score(q - first_position, k) for k in positions_seen]
         # (positions, batch, heads): long rows for the softmax, no tiny products
         weights = (torch.stack(scores) * attention.scale).softmax(0)
-        # a causal query has no weights for the values of later positions
+        # a causal query has no weights for the values of later positions, so the zip
+        # ends before them
         pairs = zip(attention.dropout(weights), values, strict=False)
         terms = (weight[..., None] * value for weight, value in pairs)
-        means.append(reduce(torch.add, terms).flatten(-2))
+        means.append(reduce(torch.add, terms).flatten(-2))  # (batch, width)
     attended = attention.output(torch.stack(means, 1))
+    # the input of the block at the same positions, each (batch, width)
     residual = [
         gather(table[k], tokens[:, k]) for k in range(first_position, position_count)
     ]
@@ -273,17 +305,25 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
     """Return a function (q, k) -> scores (batch, heads) of the q-th query and k-th key.
 
     ``queries`` and ``keys`` are (positions, vocabulary, heads, head width), the queries
-    those of the last positions. A score depends on two positions and their tokens only.
-    So on a CPU it is computed for all pairs of tokens and looked up for each sample. On
-    a GPU the gradient of such a table, with a row for each pair, would be a scatter
-    that sorts, and each sample's own queries and keys are multiplied there.
+    those of the last positions, and ``tokens`` (batch, positions). Scores are inner
+    products, not scaled yet. A score depends on two positions and their tokens only. So
+    on a CPU it is computed for all pairs of tokens and looked up for each sample. On a
+    GPU the gradient of such a table, with a row for each pair, would be a scatter that
+    sorts, and each sample's own queries and keys are multiplied there.
     """
     vocabulary = queries.shape[1]
+    # of each position the tokens (batch,)
     query_tokens, key_tokens = tokens.unbind(1)[-len(queries) :], tokens.unbind(1)
 
     def score_from_table(q: int, k: int) -> Tensor:
+        """Return scores (batch, heads), looked up among those of all pairs of tokens.
+
+        ``queries``, ``keys``, their tokens and ``vocabulary`` are those of
+        `_scores_by_pair`.
+        """
         # (query tokens, key tokens, heads)
         pair_scores = torch.einsum("ahd,bhd->abh", queries[q], keys[k])
+        # the row of each sample's pair in the flattened table
         pair_index = query_tokens[q] * vocabulary + key_tokens[k]
         return gather(pair_scores.flatten(0, 1), pair_index)
 
@@ -293,7 +333,8 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
     def rows_of_samples(tables: Tensor, columns: Any) -> list[Tensor]:
         """Return for each position the rows (batch, heads, head width) of its table.
 
-        ``columns`` has for each position the tokens (batch,) of the samples.
+        ``tables`` are (positions, vocabulary, heads, head width), and ``columns`` has
+        for each position the tokens (batch,) of the samples.
         """
         pairs = zip(tables, columns, strict=True)
         rows = [gather(table.flatten(1), column) for table, column in pairs]

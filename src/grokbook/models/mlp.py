@@ -40,10 +40,10 @@ NORMS: dict[str, Callable[..., nn.Module]] = {
 def optional_norm(
     what: str, name: str | None, known: Mapping[str, Callable], *arguments: Any
 ) -> nn.Module:
-    """Return the norm called ``name``, made of some arguments; the identity for None.
+    """Return a new norm, the module ``known[name](*arguments)``; the identity for None.
 
-    ``known`` has what makes the norm, by name; ``what`` is the kind of norm in the
-    UnknownName for a name that it does not have.
+    An empty name counts as None. Raises UnknownName for one that is not in ``known``:
+    "unknown norm 'x'", where "norm" is ``what``.
     """
     if not name:
         return nn.Identity()
@@ -53,7 +53,9 @@ def optional_norm(
 class OneHotLinear(nn.Linear):
     """nn.Linear(positions * vocabulary, width) on concatenated one-hots of tokens.
 
-    It maps tokens (batch, positions) to (batch, width).
+    It maps tokens (batch, positions) to (batch, width). Neither tokens nor their number
+    is checked: with shortcuts a token from ``vocabulary`` on takes the weight of a
+    later position, if there is one, and a single token stands at every position.
     """
 
     def __init__(self, positions: int, vocabulary: int, width: int, *, bias: bool):
@@ -61,10 +63,10 @@ class OneHotLinear(nn.Linear):
         self.positions, self.vocabulary = positions, vocabulary
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return (batch, width) of tokens (batch, positions)."""
+        """Return W onehots + b (batch, width) of tokens (batch, positions)."""
         if fast.now.shortcuts:
             positions = torch.arange(self.positions, device=tokens.device)
-            # (batch, positions), of the weight
+            # columns (batch, positions) of the weight, whose sum is the output
             columns = tokens + self.vocabulary * positions
             output = fast.gather_sum(self.weight.T.contiguous(), columns)
             return output if self.bias is None else output + self.bias
@@ -79,13 +81,15 @@ class MLP(nn.Module):
 
     With ``vocabulary`` it maps tokens (batch, positions) to logits (batch, classes);
     with ``features`` its input is floats (batch, features), or (batch, ...) with as
-    many entries. ``embedding`` is the width of a learned table N(0, 1) that replaces
-    the one-hots of tokens. ``head_bias`` says whether the last layer has a bias, if
-    that differs from ``bias``. ``norm`` is the kind of norm before every activation and
+    many entries. ``widths`` are those of the hidden layers, of which there may be none.
+    ``embedding`` is the width of a learned table N(0, 1) that replaces the one-hots of
+    tokens. ``head_bias`` says whether the last layer has a bias, if that differs from
+    ``bias``. ``norm`` is the kind of norm before every activation and
     ``head_norm`` of that before the last layer, both keys of ``NORMS``; they have
     weights if ``affine``. ``dropout`` is the rate of dropout after each activation.
-    Raises ValueError for unknown names, unless it has one of ``vocabulary`` and
-    ``features``, and for an ``embedding`` of features.
+    ``initialisation`` is one of ``STARTS``. Raises ValueError for unknown names (but
+    ``norm`` is not looked at without hidden layers), for both or none of ``vocabulary``
+    and ``features``, and for an ``embedding`` of features.
 
     Taps of layer k are ``pre.k`` before and ``hidden.k`` after its activation, both
     (batch, width). The last tap, ``features``, is the input of the last layer.
@@ -120,9 +124,10 @@ class MLP(nn.Module):
             self.embedding = nn.Parameter(torch.randn(vocabulary, embedding))
             features = positions * embedding
         sizes = [*widths, classes]  # numbers of outputs, layer by layer
+        # of the first layer too, if it is the last
         head_bias = bias if head_bias is None else head_bias
         biases = [bias] * len(widths) + [head_bias]
-        if features:
+        if features:  # given, or of an embedding
             first: nn.Module = fast.Linear(features, sizes[0], bias=biases[0])
         else:
             first = OneHotLinear(positions, vocabulary, sizes[0], bias=biases[0])
@@ -144,7 +149,10 @@ class MLP(nn.Module):
             self._start(choose("initialisation", initialisation, STARTS), positions)
 
     def _start(self, name: str, positions: int) -> None:
-        """Draw the weights anew as one of ``STARTS`` says; "torch" keeps PyTorch's."""
+        """Draw the weights anew as ``name``, one of ``STARTS``, says.
+
+        "torch" keeps PyTorch's. An ``embedding`` stays as it is drawn. Biases become 0.
+        """
         if name == "torch":
             return
         for layer in self.layers:
@@ -156,17 +164,20 @@ class MLP(nn.Module):
             nn.init.normal_(self.layers[0].weight, std=positions**-0.5)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
-        """Return logits (batch, classes) of tokens or features x, as the class says."""
+        """Return logits (batch, classes) of tokens or features x, as the class says.
+
+        ``tap(name, x)`` is called at each of ``places`` and may return another x.
+        """
         is_tapped = tap is not None
         tap = tap or untouched
         *hidden, head = self.layers
         if self.embedding is not None:
             x = fast.embedding(self.embedding, x)
         if not isinstance(self.layers[0], OneHotLinear):
-            x = x.flatten(1)
+            x = x.flatten(1)  # (batch, features)
         for k, layer in enumerate(hidden):
             pre = tap(f"pre.{k}", self.norms[k](layer(x)))
-            # a tap may keep what is before the activation
+            # not in place if a tap may have kept what is before the activation
             activation = F.relu(pre, inplace=not is_tapped)
             x = self.dropout(tap(f"hidden.{k}", activation))
         return head(tap("features", self.head_norm(x)))
@@ -188,6 +199,6 @@ class FreeFeatures(nn.Module):
         self.W = nn.Parameter(torch.randn(classes, width) / math.sqrt(width))
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
-        """Return logits (batch, classes) of row indices x."""
+        """Return logits (batch, classes) of row indices x, (batch,) or (batch, 1)."""
         features = F.relu(fast.gather(self.A, x.flatten()))
         return fast.linear((tap or untouched)("features", features), self.W)

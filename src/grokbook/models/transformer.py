@@ -48,14 +48,19 @@ SITES = ("embedding", "attention", "attention_out", "hidden", "mlp_out")  # of d
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The options of a transformer, keyword arguments of ``Transformer``."""
+    """The options of a transformer, keyword arguments of ``Transformer``.
+
+    Raises UnknownName for an unknown site of dropout or value of ``read``, and for a
+    text as ``norms`` or ``dropout_at``; ValueError without a hidden layer, and if
+    ``heads`` do not divide ``width``. Other names are looked up by the network.
+    """
 
     vocabulary: int
     positions: int = 2
-    depth: int = 1
+    depth: int = 1  # blocks, one at least
     width: int = 128
     heads: int = 4
-    hidden: tuple[int, ...] = (512,)  # widths of the hidden layers of a block's MLP
+    hidden: tuple[int, ...] = (512,)  # widths of a block's hidden layers, one at least
     norms: tuple[str, ...] = ()  # norm positions in a block: keys of NORM_AT
     norm: str = "layer"  # kind of all norms: "layer" or "rms"
     norm_eps: float = 1e-5
@@ -79,11 +84,19 @@ class Layout:
     initialisation: str = "normal"  # key of INITIALISATIONS
 
     def __post_init__(self) -> None:
+        """Refuse values that a first pass would fail at, or read as something else."""
         refuse_text("norms", self.norms)
         refuse_text("dropout_at", self.dropout_at)
+        if not self.hidden:
+            raise ValueError("hidden=(): give at least one hidden layer")
+        if self.width % self.heads:
+            raise ValueError(
+                f"width={self.width} is not a multiple of heads={self.heads}"
+            )
         for site in self.dropout_at:
             choose("site of dropout", site, SITES)
-        if not isinstance(self.read, int):
+        if not isinstance(self.read, int) or self.read < 1:
+            # raises for a number below 1 too
             choose("value of read", self.read, ("last", "all"))
 
     def dropout_for(self, site: str) -> nn.Dropout:
@@ -103,7 +116,9 @@ class Layout:
 class Attention(nn.Module):
     """Multi-head attention: a mean of the values with weights softmax(q k / sqrt d).
 
-    d is the width of a head. ``index`` is that of the block, for the name of the tap.
+    d is the width of a head, which is the network's width over ``heads``. ``index`` is
+    that of the block, for the name of the tap. With ``attention="stablemax"`` StableMax
+    takes the place of softmax.
     """
 
     def __init__(self, layout: Layout, index: int):
@@ -113,7 +128,8 @@ class Attention(nn.Module):
         self.tap_name = f"attention.{index}"
         self.heads, self.causal, self.joint = layout.heads, layout.causal, layout.joint
         head_width = width // self.heads
-        self.rotary_width = int(head_width * layout.rotary)
+        # even, since entries turn in pairs
+        self.rotary_width = 2 * int(head_width * layout.rotary / 2)
         self.root_width = math.sqrt(head_width)
         self.scale = 1 / self.root_width
         self.weights_of = choose("attention", layout.attention, WEIGHTS)
@@ -124,7 +140,7 @@ class Attention(nn.Module):
             self.key = Linear(width, width, bias=bias)
             self.value = Linear(width, width, bias=bias)
         self.output = Linear(width, width, bias=bias)
-        # an nn.Identity takes any argument
+        # a norm over each head's width, or the identity, which takes any argument
         new_norm = layout.new_norm if layout.query_key_norm else nn.Identity
         norms = {name: new_norm(head_width) for name in ("query", "key")}
         self.head_norms = nn.ModuleDict(norms)
@@ -135,7 +151,10 @@ class Attention(nn.Module):
         return (self.inputs,) if self.joint else (self.query, self.key, self.value)
 
     def draw_projections(self) -> None:
-        """Draw the weights of query, key and value as nn.MultiheadAttention does."""
+        """Draw the weights of query, key and value as nn.MultiheadAttention does.
+
+        Biases stay. It is to be called under ``torch.no_grad``.
+        """
         # it draws them as one (3d, d) matrix, Xavier uniform: 6 / (rows + columns)
         for layer in self.projections():
             bound = math.sqrt(6 / (4 * layer.in_features))
@@ -146,12 +165,12 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Return the output of attention at ``first_position`` and later ones.
 
-        x_qk and x_v, both (batch, positions, width), are what queries and keys, and
-        what values are made of; a joint layer makes all of x_qk. The result is (batch,
-        positions - first_position, width).
+        Queries and keys are made of x_qk and values of x_v, both (batch, positions,
+        width); a joint layer makes all of x_qk. The result is (batch, positions -
+        first_position, width). The tap sees the weights before dropout.
         """
         if self.joint:
-            query, key, value = self.inputs(x_qk).chunk(3, -1)
+            query, key, value = self.inputs(x_qk).chunk(3, -1)  # one layer gives all
             query = query[:, first_position:]
         else:
             query = self.query(x_qk[:, first_position:])
@@ -169,7 +188,8 @@ class Attention(nn.Module):
         scores = scores / self.root_width if self.joint else scores * self.scale
         if self.causal:
             ones = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
-            # row i is the query at first_position + i, which sees no later key
+            # (queries, positions): row i is the query at first_position + i, which sees
+            # no later key
             is_later = ones.triu(first_position + 1)
             scores = scores.masked_fill(is_later, -math.inf)
         weights = self.dropout(tap(self.tap_name, self.weights_of(scores)))
@@ -183,8 +203,8 @@ def rotate(x: Tensor, first_position: int, rotary_width: int) -> Tensor:
 
     [Su et al. 2021, eq. 34] Entries j and j + n/2 of the first n = ``rotary_width``
     turn by the angle t / 10000^(2j/n) at position t; the other entries stay. n is even,
-    and ``first_position`` is the position of the first row. The product of a query at s
-    and a key at t then depends on s - t alone.
+    and may be 0. ``first_position`` is the position of the first row. Positions s of a
+    query and t of a key then change their product by s - t alone.
     """
     # bfloat16 has no number between 256 and 258: angles are never narrower than float32
     dtype = torch.promote_types(x.dtype, torch.float32)
@@ -202,7 +222,8 @@ def rotate(x: Tensor, first_position: int, rotary_width: int) -> Tensor:
 class Block(nn.Module):
     """Attention and MLP with residual connections and the norms of ``layout.norms``.
 
-    ``index`` is that of the block in its network, for the names of its taps.
+    ``index`` is that of the block in its network, for the names of its taps. Raises
+    UnknownName for an unknown norm, norm position, activation or kind of attention.
     """
 
     def __init__(self, layout: Layout, index: int):
@@ -215,11 +236,12 @@ class Block(nn.Module):
         self.mlp = nn.ModuleList(
             Linear(inputs, outputs, bias=bias) for inputs, outputs in pairwise(widths)
         )
-        # its output multiplies that of every hidden layer
+        # its output multiplies that of every hidden layer, all of one width then
         self.up = Linear(widths[0], widths[1], bias=bias) if layout.gated else None
         self.norms = nn.ModuleDict()
         for position in layout.norms:
             module_name = choose("norm position", position, NORM_AT)
+            # query and key and value share one: a second one replaces it, as new
             self.norms[module_name] = layout.new_norm(layout.width)
         self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")
@@ -234,12 +256,12 @@ class Block(nn.Module):
     def norm(self, position: str, x: Tensor) -> Tensor:
         """Return x after the norm at a position of the block, a key of ``NORM_AT``.
 
-        x is (batch, positions, width). If the block has no norm there, it is returned
-        as it is.
+        x is (..., width). If the block has no norm there, or its ``norm_positions`` no
+        longer name it (`without_norms`), x is returned as it is.
         """
-        return (
-            self.norms[NORM_AT[position]](x) if position in self.norm_positions else x
-        )
+        if position not in self.norm_positions:
+            return x
+        return self.norms[NORM_AT[position]](x)
 
     def forward(
         self, x: Tensor, first_position: int = 0, tap: Tap = untouched
@@ -247,7 +269,8 @@ class Block(nn.Module):
         """Return the output of the block at ``first_position`` and later ones.
 
         x is (batch, positions, width), and the result (batch, positions -
-        first_position, width).
+        first_position, width). ``tap(name, x)`` is called at each of ``places`` and may
+        return another x.
         """
         x_qk = self.norm("query_key", x)
         x_v = x_qk if self.attention.joint else self.norm("value", x)
@@ -265,7 +288,7 @@ class Block(nn.Module):
         x = self.norm("post_attention", x + self.dropout_attention_out(attended))
         mlp_input = tap(f"mlp_in.{k}", self.norm("mlp", x))
         hidden = mlp_input
-        # all layers but the last have a tap before their activation
+        # all layers but the last have a tap before their activation; the zip ends there
         for tap_name, layer in zip(self.pre_taps, self.mlp, strict=False):
             hidden = self.activation(tap(tap_name, layer(hidden)))
             if self.up is not None:
@@ -280,8 +303,10 @@ class Transformer(nn.Module):
     """Maps tokens (batch, positions) to logits (batch, classes) at the last position.
 
     The logits are (batch, n, classes) with ``read=n``, and those of all positions with
-    ``read="all"``. ``options`` are the fields of ``Layout``. Raises ValueError for an
-    unknown name of a start, an activation or a norm that is used.
+    ``read="all"``. There may be fewer tokens than ``positions``. With ``tied`` the
+    logits are as many as the vocabulary, whatever ``classes`` is. ``options`` are the
+    fields of ``Layout``. Raises ValueError for an unknown name of a start, an
+    activation or a norm that is used, and TypeError for an unknown option.
 
     Taps of block k are ``attention.k``, the attention weights (batch, heads, queries,
     positions); ``attention_out.k`` and ``mlp_out.k``, outputs before dropout;
@@ -318,7 +343,7 @@ class Transformer(nn.Module):
     def embed(self, tokens: Tensor) -> Tensor:
         """Return the input of the first block (batch, positions, width), after dropout.
 
-        ``tokens`` are (batch, positions).
+        ``tokens`` are (batch, positions), as many as the learned positions at most.
         """
         x = fast.embedding(self.embedding, tokens)
         if self.position is not None:
@@ -329,8 +354,9 @@ class Transformer(nn.Module):
         """Return logits of the positions that ``layout.read`` names.
 
         ``tokens`` are (batch, positions). The logits are (batch, classes) of the last
-        position, or (batch, positions, classes) of all or the last few. ``tap(name,
-        x)`` is called at each of ``places`` and may return another x.
+        position, or (batch, positions, classes) of all or the last few; if there are
+        no more tokens than that, of all. ``tap(name, x)`` is called at each of
+        ``places`` and may return another x.
         """
         read = self.layout.read
         if tap is None and read == "last" and fast.now.shortcuts:
@@ -338,19 +364,20 @@ class Transformer(nn.Module):
         else:
             x = self.embed(tokens)
             for block in self.blocks:
-                x = block(x, 0, tap or untouched)
+                x = block(x, 0, tap or untouched)  # from position 0 on: all
             if read == "last":
                 x = x[:, -1]
             elif isinstance(read, int):  # the last few positions
                 x = x[:, -read:]
         features = (tap or untouched)("features", self.norm(x))
-        if self.unembedding is None:
+        if self.unembedding is None:  # tied
             return fast.linear(features, self.embedding)
         return self.unembedding(features)
 
 
 def _signature() -> inspect.Signature:
     """Return the signature of Transformer, with the fields of Layout as options."""
+    # the second is **options
     classes, _ = inspect.signature(Transformer).parameters.values()
     options = inspect.signature(Layout).parameters.values()
     return inspect.Signature([classes, *options])
@@ -363,12 +390,12 @@ Transformer.__signature__ = _signature()  # type: ignore[attr-defined]
 def _start_normal(model: Transformer) -> None:
     """Draw matrices as N(0, 1/width), the unembedding as N(0, 1/vocabulary).
 
-    [Code of Nanda et al. 2023]
+    [Code of Nanda et al. 2023] Biases and norms stay as torch makes them.
     """
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             is_last = name.startswith("unembedding")
-            # so does that code, in which the unembedding is (width, vocabulary)
+            # as in that code, in which the unembedding is (width, vocabulary)
             columns = model.layout.vocabulary if is_last else model.layout.width
             parameter.normal_(std=1 / math.sqrt(columns))
 
@@ -376,8 +403,9 @@ def _start_normal(model: Transformer) -> None:
 def _start_torch(model: Transformer) -> None:
     """Draw weights as nn.TransformerEncoderLayer and nn.Embedding do by default.
 
-    Those of linear layers and embeddings are drawn so already. Raises ValueError
-    without biases, which that layer has.
+    The Linear layers and embeddings of ``model`` are drawn so already, but not query,
+    key, value and the biases of attention. Raises ValueError without biases, which that
+    layer has.
     """
     if not model.layout.bias:
         raise ValueError("initialisation 'torch' is that of a network with bias=True")
@@ -391,9 +419,9 @@ def _start_lecun(model: Transformer) -> None:
     """Draw weights as the code of Singh et al. (2026) does.
 
     Embedding and unembedding are N(0, 1/width), positions N(0, 0.02^2), and query, key
-    and value as PyTorch draws them. Other matrices are N(0, 1/columns), truncated at
-    two standard deviations, with biases 0. Raises ValueError for a network without
-    learned positions or without an unembedding of its own.
+    and value as nn.MultiheadAttention draws them. Other matrices are N(0, 1/columns),
+    truncated at two standard deviations, with biases 0. Raises ValueError for a network
+    without learned positions or without an unembedding of its own.
     """
     if model.position is None or model.unembedding is None:
         raise ValueError("initialisation 'lecun' takes learned positions, tied=False")
@@ -413,8 +441,8 @@ def _start_lecun(model: Transformer) -> None:
 def _start_gpt2(model: Transformer) -> None:
     """Draw matrices as N(0, 0.02^2) and set biases to 0 [Radford et al. 2019].
 
-    Matrices that write into the residual stream are smaller by sqrt(2 depth) [section
-    2.3].
+    Matrices that write into the residual stream, the last of attention and of the MLP,
+    are smaller by sqrt(2 depth) [section 2.3].
     """
     writers = ("attention.output.weight", f"mlp.{len(model.layout.hidden)}.weight")
     for name, parameter in model.named_parameters():
@@ -429,7 +457,7 @@ def _start_xavier(model: Transformer) -> None:
     """Draw the embedding as N(0, 1/width), matrices as N(0, 2 / (rows + columns)).
 
     [Liu et al. 2026, Table 4] The output matrices of attention are drawn as in GPT-2
-    [code of Stollenwerk et al. 2026].
+    [code of Stollenwerk et al. 2026]. Biases stay as torch draws them.
     """
     model.embedding.normal_(std=1 / math.sqrt(model.layout.width))
     for module in model.modules():
@@ -463,9 +491,9 @@ def gpt2(vocabulary: int = 50_257, **options: Any) -> Transformer:
 
     It maps tokens (batch, length) int64 to logits of the next token (batch, length,
     vocabulary). ``options`` are fields of ``Layout``, such as sizes, dropout and
-    ``attention``, but not ``hidden``, ``dropout_at`` and ``initialisation``, which are
-    fixed. Without any it is GPT-2 small, with 124 million weights. Raises TypeError for
-    an option that is fixed or unknown.
+    ``attention``, but not ``hidden`` (4 times the width), ``dropout_at`` and
+    ``initialisation``, which are fixed. Without any it is GPT-2 small, with 124 million
+    weights. Raises TypeError for an option that is fixed or unknown.
     """
     defaults = {
         "positions": 1024,
@@ -522,9 +550,10 @@ def decoder(
 def without_norms(model: Transformer) -> Transformer:
     """Return a copy of a network that skips the norms before attention and MLP.
 
-    The copy keeps their weights, so ``torch.func.functional_call`` takes the parameters
-    of the original. Norms of queries and keys, those after attention or MLP and
-    the final norm stay. The official code of Singh et al. (2026) calls such a copy with
+    The network is made of blocks: a `Transformer` or a `ViT`. The copy keeps the
+    weights of those norms, so ``torch.func.functional_call`` takes the parameters of
+    the original. Norms of queries and keys, those after attention or MLP and the final
+    norm stay. The official code of Singh et al. (2026) calls such a copy with
     F.normalize at the taps ``mlp_in.k``, so that each MLP sees inputs of length 1
     (SR-train).
     """

@@ -26,8 +26,9 @@ class ViT(nn.Module):
     """Maps images (batch, 3, 32, 32) to logits (batch, classes); 9.5 million weights.
 
     ``sizes`` may give ``width``, ``depth`` and ``heads`` other than the published 256,
-    12 and 8. The taps are those of ``Transformer``, where position 0 is that of the
-    class token.
+    12 and 8, and ``hidden`` is the width of the MLPs. Another field of ``Layout`` is
+    not refused, but may be without effect. The taps are those of ``Transformer``, where
+    position 0 is that of the class token.
     """
 
     blocks: Any  # an nn.ModuleList of Block, whose elements have no type
@@ -56,11 +57,15 @@ class ViT(nn.Module):
         self.head = Linear(width, classes)
 
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
-        """Return logits (batch, classes) of images x (batch, 3, 32, 32)."""
+        """Return logits (batch, classes) of images x (batch, 3, 32, 32).
+
+        ``tap(name, x)`` is called at each of ``places`` and may return another x.
+        """
         # (batch, patches, colours and pixels), in the order of a convolution's weight
         x = F.pixel_unshuffle(x, PATCH).flatten(2).transpose(1, 2).contiguous()
         class_token = self.class_token.expand(x.shape[0], 1, -1)
         x = torch.cat([class_token, self.embedding(x)], 1) + self.position
         for block in self.blocks:
-            x = block(x, 0, tap or untouched)
+            x = block(x, 0, tap or untouched)  # from position 0 on: all
+        # the class token alone is read
         return self.head((tap or untouched)("features", self.norm(x[:, 0])))

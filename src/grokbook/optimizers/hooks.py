@@ -17,11 +17,13 @@ lines before its only ``yield`` are run before the step, those after it afterwar
 
 The first hook replaces the ``step`` of that one optimizer. It also makes the
 optimizer's class one that names the hooks in ``repr`` and ``state_dict()["hooks"]`` and
-gives them to copies and pickles. What a hook has to remember lies in
-``state[parameter]``, under the hook's name, in tensors that are updated in place, as a
-captured step needs. Parameters may be added later. Norms and products of float16 and
-bfloat16 are computed in float32, and else in the dtype of the tensors, in which a
-float32 tensor that is shorter than 1e-19 or longer than 1e19 has no norm.
+gives them to copies and pickles; the decorator ``_hook`` notes their names and options
+for that. What a hook has to remember lies in ``state[parameter]``, under the hook's
+name, in tensors that are updated in place, as a captured step needs. A second hook of
+that name on the same parameter would share it. Parameters may be added later. Norms and
+products of float16 and bfloat16 are computed in float32, and else in the dtype of the
+tensors, in which a float32 tensor that is shorter than 1e-19 or longer than 1e19 has no
+norm.
 """
 
 import inspect
@@ -53,32 +55,38 @@ AddHook = TypeVar("AddHook", bound=Callable[..., Any])
 def _hook(function: AddHook) -> AddHook:
     """Return a function that adds a hook, and notes the hook's name and options.
 
-    It raises TypeError for whatever is not an optimizer. The notes are what ``repr``,
-    copies and pickles of the optimizer read.
+    ``function`` adds the hook without a note. What is returned takes options by name
+    alone and raises TypeError for whatever is not an optimizer. The notes, ``added`` of
+    the optimizer's ``step_hooks``, are what its ``repr``, copies and pickles read.
     """
 
     @wraps(function)
     def add(optimizer: Any, **options: Any) -> Any:
-        """Add the hook to an optimizer and note its name and options."""
+        """Add ``function``'s hook to an optimizer, note it, return the optimizer."""
         if not isinstance(optimizer, Optimizer):
             name = getattr(optimizer, "__name__", type(optimizer).__name__)
             raise TypeError(
                 f"{function.__name__} needs an optimizer that has parameters, such as "
                 f"torch.optim.SGD(model.parameters(), lr=0.1), not {name}"
             )
+        # plain, as an iterator can be read but once, and checkpoints save the note
         options = {name: _plain(value) for name, value in options.items()}
         bound = inspect.signature(function).bind(optimizer, **options)
+        bound.apply_defaults()  # the note has options that were not given too
         with_hook = function(optimizer, **options)
-        bound.apply_defaults()
-        _, *all_options = bound.arguments.items()  # the first is the optimizer
-        with_hook.step_hooks.added.append([function.__name__, dict(all_options)])
+        # all options of a hook are keyword-only
+        with_hook.step_hooks.added.append([function.__name__, bound.kwargs])
         return with_hook
 
     return add  # type: ignore[return-value]
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers and text as they are, and iterables and tensors as lists."""
+    """Return an option of a hook as numbers, text and nested lists.
+
+    Tensors, arrays and other iterables become lists, a 0-dim tensor a number; all else
+    is returned as it is.
+    """
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -89,7 +97,8 @@ def _plain(value: Any) -> Any:
 def _as_calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
     """Return hooks as they are called: "clip(norm=0.5), grokfast(alpha=0.98, ...)".
 
-    ``added`` has the name and the options of each hook.
+    ``added`` has the name and the options of each hook; without any the text is "no
+    hooks". Long values are shortened.
     """
     calls = []
     for name, options in added:
@@ -101,8 +110,8 @@ def _as_calls(added: Iterable[tuple[str, dict[str, Any]]]) -> str:
 class _WithHooks(Optimizer):
     """The base class that an optimizer with hooks has in addition to its own.
 
-    ``plain_class`` is the optimizer's class without hooks. ``step_hooks`` is what
-    `_wrap_step` gave the optimizer; `_attach` asks for it to see whether it did.
+    ``plain_class`` is the optimizer's class without hooks. ``step_hooks`` is made by
+    `_wrap_step`; its list ``added`` has the name and the options of each hook.
     """
 
     plain_class: type[Optimizer]
@@ -112,6 +121,7 @@ class _WithHooks(Optimizer):
         return f"{super().__repr__()} with {_as_calls(self.step_hooks.added)}"
 
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
+        # a pickle can have neither a class made at run time nor this ``step``
         return _made_again, (
             self.plain_class,
             self.__getstate__(),
@@ -119,12 +129,17 @@ class _WithHooks(Optimizer):
         )
 
     def state_dict(self) -> dict[str, Any]:
+        # a copy of the list, as hooks may be added later
         return super().state_dict() | {"hooks": [*self.step_hooks.added]}
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Load a state, with a warning if it was saved with other hooks."""
+        """Load a state, with a warning if it was saved with other hooks.
+
+        The hooks stay those of this optimizer. The state of a plain optimizer, which
+        has no "hooks", is loaded without a warning.
+        """
         own = self.step_hooks.added
-        saved = state_dict.get("hooks", own)  # a plain optimizer's says nothing
+        saved = state_dict.get("hooks", own)
         if saved != own:
             warnings.warn(
                 f"the state was saved with {_as_calls(saved)}, and this optimizer "
@@ -136,7 +151,10 @@ class _WithHooks(Optimizer):
 
 @cache
 def _class_with_hooks(plain_class: type[Optimizer]) -> type[_WithHooks]:
-    """Return the subclass, of the same name, for optimizers with hooks."""
+    """Return the subclass of ``plain_class``, of its name, for optimizers with hooks.
+
+    Optimizers of one class share it, as it is made once.
+    """
     bases = (_WithHooks, plain_class)
     return type(plain_class.__name__, bases, {"plain_class": plain_class})
 
@@ -149,7 +167,7 @@ def _made_again(
     """Return an optimizer made of what torch pickles of it, with its hooks.
 
     ``state`` is its ``__getstate__()``, and ``added`` has the name and the options of
-    each hook. Pickles name this function.
+    each hook. Pickles name this function, so a new name would make them unreadable.
     """
     optimizer = plain_class.__new__(plain_class)
     optimizer.__setstate__(state)
@@ -165,16 +183,18 @@ def _attach(optimizer: Opt, hook: Hook) -> Opt:
     afterwards, even if the step raises; after the step it may change the weights.
     Raises TypeError for LBFGS.
     """
+    # those of earlier hooks; the first hook of an optimizer wraps its step
     step_hooks = getattr(optimizer, "step_hooks", None) or _wrap_step(optimizer)
     step_hooks.functions.append(hook)
     return optimizer
 
 
 def _wrap_step(optimizer: Any) -> SimpleNamespace:
-    """Give an optimizer a ``step`` that runs its hooks; return its ``step_hooks``.
+    """Give an optimizer a ``step`` that runs its hooks; return its new ``step_hooks``.
 
-    ``functions`` are the hooks themselves, and ``added`` are their [name, options].
-    ``loss`` is what the closure of the current step returned, or None.
+    Of these ``functions`` are the hooks themselves and ``added`` their [name, options],
+    both empty yet, and ``loss`` is what the closure of the current step returned, None
+    without one. Raises TypeError for LBFGS.
     """
     if isinstance(optimizer, torch.optim.LBFGS):
         raise TypeError("LBFGS makes gradients in its step, where no hook can act")
@@ -187,19 +207,24 @@ def _wrap_step(optimizer: Any) -> SimpleNamespace:
     @torch.no_grad()
     @wraps(inner_step)
     def step(optimizer: Any, closure: Any = None, **options: Any) -> Any:
-        """Make a step of the optimizer's own, with the hooks before and after it."""
+        """Make a step of the optimizer's own, with the hooks before and after it.
+
+        ``hooks`` and ``inner_step`` are those of `_wrap_step`. Returns what
+        ``inner_step`` does: torch's rules return the closure's loss, or None.
+        """
         with torch.enable_grad():  # the decorator has turned gradients off
             hooks.loss = closure() if closure else None
         params = [p for group in optimizer.param_groups for p in group["params"]]
-        with_grad = [p for p in params if p.grad is not None]
+        with_grad = _with_gradient(params)
         raw_grads = gradients(with_grad)
+        # a GradScaler sets it, and ``found_inf``, of a fused optimizer
         loss_scale = getattr(optimizer, "grad_scale", None)
         if any(grad.is_sparse or grad.is_complex() for grad in raw_grads):
             raise TypeError("hooks need gradients that are dense and real")
         rates = [(g, g["lr"]) for g in optimizer.param_groups if "lr" in g]
         try:
             if loss_scale is not None:
-                # a GradScaler leaves it to a fused optimizer to divide by its scale
+                # hooks need true gradients, so the division by it is done here
                 optimizer.grad_scale = None
                 for parameter in with_grad:
                     parameter.grad = parameter.grad / loss_scale
@@ -233,12 +258,12 @@ def _wrap_step(optimizer: Any) -> SimpleNamespace:
 
 
 def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
-    """Return whether the rates are 0 and all gradients are zeros.
+    """Return whether the rates of all groups are 0 and all gradients are zeros.
 
-    For the book's own stacks and for rates on a GPU the answer is False: to look at the
-    numbers, a step would have to wait for the device.
+    NaN is not 0. For the book's own stacks and for rates on a GPU the answer is False:
+    to look at the numbers, a step would have to wait for the device.
     """
-    if "stacked" in optimizer.defaults:
+    if "stacked" in optimizer.defaults:  # a `Stack`, whose rates are tensors
         return False
     # a group without a rate counts as one that moves
     rates = [group.get("lr", 1.0) for group in optimizer.param_groups]
@@ -251,7 +276,8 @@ def _moves_nothing(optimizer: Optimizer, parameters: list[Tensor]) -> bool:
 def _without_hook_states(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
     """Take what hooks remember out of the optimizer's state, inside a with block.
 
-    The rules of torch make the state of a parameter if it is empty, and only then.
+    A rule of torch makes its own entries in the state of a parameter only if that state
+    is empty, so an entry of a hook would keep it from that.
     """
     removed = []  # (parameter, name of a hook, what the hook remembers)
     for parameter in parameters:
@@ -269,7 +295,7 @@ def _without_hook_states(optimizer: Any, parameters: list[Tensor]) -> Iterator[N
 def _state_of(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
     """Return the state of a parameter, in which a hook keeps what it has to remember.
 
-    Every parameter then has a state, possibly an empty one: torch's distributed
+    First it makes an empty state for every parameter without one: torch's distributed
     checkpoint does not load a state in which some parameters are missing.
     """
     for group in optimizer.param_groups:
@@ -279,7 +305,7 @@ def _state_of(optimizer: Optimizer, parameter: Tensor) -> dict[str, Any]:
 
 
 def _sum_dtype(tensor: Tensor) -> torch.dtype:
-    """Return the dtype for sums over a tensor: its own, or float32 for half types."""
+    """Return the dtype for sums over a tensor: its own, or float32 for 16-bit ones."""
     return torch.promote_types(tensor.dtype, torch.float32)
 
 
@@ -289,7 +315,7 @@ def _is_stacked(optimizer: Optimizer) -> bool:
 
 
 def _by_member(optimizer: Optimizer, tensors: Iterable[Tensor]) -> list[Tensor]:
-    """Return each tensor as a matrix (members, entries), in the dtype for sums.
+    """Return each tensor as a matrix (members, entries), in its `_sum_dtype`.
 
     Without a stack the matrix has one row.
     """
@@ -305,7 +331,7 @@ def _inner_products(
 ) -> list[Tensor]:
     """Return the inner product (members, 1) of each pair of tensors (members, entries).
 
-    With ``joint`` every item is the sum over all pairs instead.
+    With ``joint`` every item is the sum over all pairs instead: there are as many.
     """
     products = [x.sum(dim=-1, keepdim=True) for x in torch._foreach_mul(left, right)]
     if not joint:
@@ -314,14 +340,18 @@ def _inner_products(
 
 
 def _frobenius_norm(matrix: Tensor) -> Tensor:
-    """Return the Frobenius norm of a matrix, (1, 1), in a stack (members, 1, 1)."""
+    """Return the Frobenius norm of a matrix: (1, 1), in a stack (members, 1, 1).
+
+    A float16 or bfloat16 matrix has it in float32.
+    """
     return matrix.norm(dim=(-2, -1), keepdim=True, dtype=_sum_dtype(matrix))
 
 
 def _norms(tensors: list[Tensor], joint: bool) -> list[Tensor]:
     """Return the L2 norm (members, 1) of each tensor (members, entries).
 
-    With ``joint`` every item is the norm of all tensors together instead.
+    With ``joint`` every item is the norm of all tensors together instead: there are as
+    many.
     """
     norms = [vector_norm(x, dim=1, keepdim=True) for x in tensors]
     if not joint:
@@ -331,9 +361,10 @@ def _norms(tensors: list[Tensor], joint: bool) -> list[Tensor]:
 
 
 def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
-    """Return the norm of the whole gradient in float64, (), or (members,) of a stack.
+    """Return the norm of the whole gradient in float64: (), or (members,) of a stack.
 
-    It is in float32 on a device that has no float64.
+    It is in float32 on a device that has no float64. NaN among the gradients makes it
+    NaN, also beside an infinite one. At least one parameter has a gradient.
     """
     grads = _by_member(optimizer, gradients(parameters))
     dtype = widest_dtype(grads[0])
@@ -343,11 +374,8 @@ def _gradient_norm(optimizer: Optimizer, parameters: list[Tensor]) -> Tensor:
 
 
 def _check_norm(norm: float) -> None:
-    """Raise ValueError for a norm that is not above 0, or is infinite.
-
-    A tensor is not looked at: to read it would wait for the device.
-    """
-    if isinstance(norm, float | int) and not 0 < norm < math.inf:
+    """Raise ValueError for a norm that is no number above 0, is infinite or NaN."""
+    if not (isinstance(norm, float | int) and 0 < norm < math.inf):
         raise ValueError(f"norm is a number above 0, not {norm!r}")
 
 
@@ -362,23 +390,28 @@ def orthogonal(optimizer: Opt, *, rescale: bool = True, scope: str = "tensor") -
     is, with either, a vector of weights that is zero or, in any dtype, shorter than
     about 1e-15, as the square of its norm is below the guard of the official code. A
     gradient parallel to the weights becomes rounding noise, which the rescaling
-    amplifies.
+    amplifies. A gradient of zeros stays so; one with NaN becomes NaN in all entries.
+    Raises UnknownName for another scope.
     """
     joint = choose("scope", scope, ("tensor", "global")) == "global"
 
     def project(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Replace each gradient by its part orthogonal to its weights.
 
-        If ``joint``, all gradients together are one vector, and all weights another.
+        With ``scope`` "global" of `orthogonal` (``joint``), all gradients together are
+        one vector, and all weights another. With its ``rescale``, what is left of each
+        vector gets back the vector's raw norm.
         """
-        weights = _by_member(optimizer, parameters)  # (members, entries), as grads are
+        # weights and grads are (members, entries), products and squares (members, 1)
+        weights = _by_member(optimizer, parameters)
         grads = _by_member(optimizer, gradients(parameters))
-        products = _inner_products(weights, grads, joint)  # (members, 1), as squares
+        products = _inner_products(weights, grads, joint)
         squares = _inner_products(weights, weights, joint)
         coefficients = []
         for product, square, weight in zip(products, squares, weights, strict=True):
             coefficient = product / (square + TINY)
-            if weight.shape[1] == 1 and not joint:  # one number has no other direction
+            if weight.shape[1] == 1 and not joint:
+                # of one number nothing would be left, so it is not projected
                 coefficient = torch.zeros_like(coefficient)
             coefficients.append(coefficient)
         projected = list(torch._foreach_addcmul(grads, weights, coefficients, value=-1))
@@ -399,9 +432,10 @@ def unit_steps(optimizer: Opt) -> Opt:
 
     Every step of gradient descent then has length lr (Prieto et al. 2025, figure 9,
     after Lyu and Li 2020). The norm is taken over all parameter groups, in float64.
-    Where it is 0, the rate is 0; no rate exceeds the largest number of the weights'
-    dtype. Rules of torch round a rate to float16 where the weights are, a small one
-    coarsely. Raises UnknownName for an optimizer without a learning rate.
+    Where it is 0, NaN or infinite, the rate is 0; no rate exceeds the largest number of
+    the weights' dtype. Rules of torch round a rate to float16 where the weights are
+    float16, a small one coarsely. Raises UnknownName for an optimizer without a
+    learning rate.
     """
     if "lr" not in optimizer.param_groups[0]:
         name = type(optimizer).__name__
@@ -409,8 +443,9 @@ def unit_steps(optimizer: Opt) -> Opt:
 
     def normalise(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
         """Divide the rate of each group by the norm of the gradient."""
-        norm = _gradient_norm(optimizer, parameters)
+        norm = _gradient_norm(optimizer, parameters)  # (), or (members,) of a stack
         scale = torch.where(norm > 0, 1 / norm, 0.0)
+        # a rate beyond it is infinite there, and times a gradient's entry of 0 NaN
         largest = min(torch.finfo(p.dtype).max for p in parameters)
         for group in optimizer.param_groups:
             rate = (group["lr"] * scale).clamp(max=largest)
@@ -423,13 +458,19 @@ def unit_steps(optimizer: Opt) -> Opt:
 
 @_hook
 def clip(optimizer: Opt, *, norm: float) -> Opt:
-    """Scale the gradients of a step by one factor, to a joint norm up to ``norm``."""
+    """Scale the gradients of a step by one factor, to a joint norm up to ``norm``.
+
+    With a NaN among them all become NaN, and with an infinite one the finite become 0.
+    Raises ValueError for a norm that is not a number above 0.
+    """
     _check_norm(norm)
 
     def shorten(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
-        """Scale the gradients, if their joint norm is above ``norm``."""
+        """Scale each member's gradients to a joint norm up to ``norm`` of `clip`."""
+        # (), or (members,) of a stack, which foreach_operand shapes for each gradient;
+        # where it would lengthen, or the norm is 0, it becomes 1
         factor = (norm / _gradient_norm(optimizer, parameters)).clamp(max=1)
-        # a factor may be too small for float16
+        # in float32 at least: a factor may be too small for float16
         grads = [grad.to(_sum_dtype(grad)) for grad in gradients(parameters)]
         scaled = torch._foreach_mul(grads, foreach_operand(factor, grads))
         for parameter, grad in zip(parameters, scaled, strict=True):
@@ -447,16 +488,16 @@ def grokfast(optimizer: Opt, *, alpha: float = 0.98, lamb: float = 2.0) -> Opt:
 
     As in the official code of Lee et al. (2024), mu begins as the first gradient of a
     parameter. ``state[parameter]["grokfast"]`` is mu, so that a checkpoint saves it
-    with the moments. Raises ValueError for an alpha that is not in [0, 1).
+    with the moments. Raises ValueError for an alpha that is no number in [0, 1).
     """
-    if isinstance(alpha, float | int) and not 0 <= alpha < 1:
+    if not (isinstance(alpha, float | int) and 0 <= alpha < 1):
         raise ValueError(f"alpha is in [0, 1), not {alpha!r}")
 
     def amplify(optimizer: Optimizer, parameters: list[Tensor]) -> Iterator[None]:
-        """Update each moving average and add it to its gradient."""
+        """Update each moving average mu; add ``lamb`` of `grokfast` times it to g."""
         for parameter, grad in zip(parameters, gradients(parameters), strict=True):
             state = optimizer.state[parameter]
-            if "grokfast" not in state:
+            if "grokfast" not in state:  # the first gradient of this parameter
                 state["grokfast"] = grad.clone()
             mu = state["grokfast"]
             mu.add_((1 - alpha) * (grad - mu))
@@ -477,8 +518,10 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     matrices = _named_matrices(optimizer, names)
 
     def centre(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
+        """Subtract from the ``matrices`` of `centre_rows` the means of their rows."""
         yield
         for matrix in _with_gradient(matrices):
+            # a mean is (1, columns), in a stack (members, 1, columns)
             matrix.sub_(matrix.mean(dim=-2, keepdim=True, dtype=_sum_dtype(matrix)))
 
     return _attach(optimizer, centre)
@@ -491,20 +534,21 @@ def hold_norm(
     """Scale every named matrix to the Frobenius norm ``norm``, after each step.
 
     ``names`` are exact names of parameters. With ``total``, one factor scales all of
-    them that have a gradient, so that their joint norm is ``norm``. The initial weights
-    and the moments of the optimizer are not scaled. Raises UnknownName for a name that
-    no matrix of the optimizer has, and ValueError for a norm that is not above 0.
+    them that have a gradient, so that their joint norm is ``norm``. A matrix of zeros
+    stays so. The initial weights and the moments of the optimizer are not scaled.
+    Raises UnknownName for a name that no matrix of the optimizer has, and ValueError
+    for a norm that is not above 0.
     """
     _check_norm(norm)
     matrices = _named_matrices(optimizer, names)
 
     def hold(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
-        """Scale the matrices that have a gradient."""
+        """Scale the ``matrices`` of `hold_norm` that have a gradient to its norm."""
         yield
         trained = _with_gradient(matrices)
         # (1, 1) each, in a stack (members, 1, 1)
         lengths = [_frobenius_norm(matrix) for matrix in trained]
-        if total and lengths:
+        if total and lengths:  # for each matrix the joint norm in place of its own
             lengths = [torch.stack(lengths).square().sum(0).sqrt()] * len(lengths)
         for matrix, length in zip(trained, lengths, strict=True):
             matrix.mul_(norm / length.clamp(min=TINY))
@@ -516,16 +560,18 @@ def hold_norm(
 def clip_rows(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
     """Shorten every row of the named matrices to an L2 norm of at most ``norm``.
 
-    This is done after each step. A row holds the weights into one unit. ``names`` and
-    errors are those of ``hold_norm``. Used in the chapter Remedies.
+    This is done after each step. A row holds the weights into one unit. A shorter row
+    stays as it is. ``names`` and errors are those of ``hold_norm``. Used in the chapter
+    Remedies.
     """
     _check_norm(norm)
     matrices = _named_matrices(optimizer, names)
 
     def shorten_rows(_optimizer: Any, _parameters: list[Tensor]) -> Iterator[None]:
+        """Shorten the rows of the ``matrices`` of `clip_rows` that have a gradient."""
         yield
         for matrix in _with_gradient(matrices):
-            # (..., rows, 1)
+            # (rows, 1), in a stack (members, rows, 1); rows of zeros stay so
             length = matrix.norm(dim=-1, keepdim=True, dtype=_sum_dtype(matrix))
             matrix.mul_((norm / length.clamp(min=TINY)).clamp(max=1))
 
@@ -545,7 +591,9 @@ def replay_norm(
     ``norms`` gives for each name its Frobenius norms at steps 0, ``every``, 2 ``every``
     and so on. Between these steps the norm is interpolated linearly; after the last one
     it stays. ``state[matrix]["replay_norm"]`` counts the steps made, so that a
-    checkpoint saves them. Used in remedies/elsewhere.
+    checkpoint saves them. A matrix of zeros stays so. Raises ValueError if ``norms``
+    has not one list for each name, and UnknownName as ``hold_norm`` does. Used in
+    remedies/elsewhere.
     """
     matrices = _named_matrices(optimizer, names)
     curves = [
@@ -554,14 +602,18 @@ def replay_norm(
     ]
 
     def replay(optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
-        """Scale each matrix to its recorded norm at this step."""
+        """Scale each matrix of `replay_norm` to its recorded norm at this step.
+
+        ``curves`` are its ``norms``, one tensor (recorded steps,) for each matrix.
+        """
         yield
         for matrix, curve in zip(matrices, curves, strict=True):
             if not _with_gradient([matrix]):
-                continue
+                continue  # nor is this step counted for it
             state = _state_of(optimizer, matrix)
             if "replay_norm" not in state:
                 state["replay_norm"] = {"step": curve.new_zeros(())}
+            # a loaded count may lie on another device
             step_count = state["replay_norm"]["step"].add_(1).to(curve.device)
             # (1,), a fractional index into the recorded norms
             position = (step_count / every).clamp(max=len(curve) - 1).reshape(1)
@@ -569,7 +621,7 @@ def replay_norm(
             # index_select, as ``curve[below]`` would wait for the device
             start = curve.index_select(0, below.long())
             end = curve.index_select(0, position.ceil().long())
-            recorded = torch.lerp(start, end, position - below)
+            recorded = torch.lerp(start, end, position - below)  # (1,)
             matrix.mul_(recorded / _frobenius_norm(matrix).clamp(min=TINY))
 
     return _attach(optimizer, replay)
@@ -581,31 +633,35 @@ def steps_by_norm(optimizer: Opt, *, names: Iterable[str], norm: float) -> Opt:
 
     A matrix whose norm is free then turns by about the angle by which it would turn if
     ``hold_norm`` held it at ``norm``. This is the control for what a held norm does to
-    a step. The matrix's norm is taken before the step. Used in remedies/elsewhere.
+    a step. The matrix's norm is taken before the step, so a matrix of zeros stays so.
+    The step is all that the rule changes, weight decay included. Names and errors are
+    those of ``hold_norm``. Used in remedies/elsewhere.
     """
     _check_norm(norm)
     matrices = _named_matrices(optimizer, names)
 
     def lengthen(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
+        """Multiply the step of each of the ``matrices`` of `steps_by_norm`."""
         values = [matrix.detach().clone() for matrix in matrices]
         yield
         for matrix, value in zip(matrices, values, strict=True):
-            factor = _frobenius_norm(value) / norm
+            factor = _frobenius_norm(value) / norm  # (1, 1) or (members, 1, 1)
             matrix.copy_(value + factor * (matrix - value))
 
     return _attach(optimizer, lengthen)
 
 
-def _with_gradient(matrices: list[Tensor]) -> list[Tensor]:
-    """Return those matrices that have a gradient; a step leaves the others."""
-    return [matrix for matrix in matrices if matrix.grad is not None]
+def _with_gradient(parameters: list[Tensor]) -> list[Tensor]:
+    """Return those parameters that have a gradient; a step leaves the others alone."""
+    return [p for p in parameters if p.grad is not None]
 
 
 def _named_matrices(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
-    """Return the optimizer's parameters of some names, in their order.
+    """Return the optimizer's parameters called ``names``, in the order of ``names``.
 
-    Raises UnknownName for a name that no matrix of the optimizer has, and if the
-    optimizer does not know the names of its parameters.
+    Raises UnknownName for a name that no matrix of the optimizer has (a kernel of a
+    convolution is none), for a text in place of a list, and if the optimizer does not
+    know the names of its parameters.
     """
     refuse_text("names", names)
     params_by_name: dict[str, Tensor] = {}
@@ -619,7 +675,7 @@ def _named_matrices(optimizer: Optimizer, names: Iterable[str]) -> list[Tensor]:
     matrices = []
     for name in names:
         matrix = choose("parameter", name, params_by_name)
-        if matrix.dim() < (3 if _is_stacked(optimizer) else 2):
+        if matrix.dim() != (3 if _is_stacked(optimizer) else 2):
             raise UnknownName(
                 f"parameter {name!r} is not a matrix: {tuple(matrix.shape)}"
             )
@@ -638,8 +694,9 @@ def descend_from(
     al. 2026, section B.2.2: from a loss of 0 at lr 1e5). ``g`` is the gradient as the
     hooks that were added before leave it; there is no weight decay. Hooks that change
     weights after the step are to be added after this one, which undoes those added
-    before. With a ``loss``, ``step`` needs a closure that returns the loss, (), or
-    (members,) of a stack, else it raises TypeError.
+    before. With a ``loss`` below infinity, ``step`` needs a closure that returns the
+    loss, (), or (members,) of a stack, else it raises TypeError. A member whose closure
+    returns NaN does not switch in that step.
 
     ``state[parameter]["descend_from"]`` of the first parameter keeps whether a member
     ``descends`` (0 or 1) and the ``step``, the number of steps made, so that a
@@ -648,9 +705,14 @@ def descend_from(
     first = optimizer.param_groups[0]["params"][0]
 
     def descend(optimizer: Any, parameters: list[Tensor]) -> Iterator[None]:
-        """Decide which members descend, and replace their step by one of descent."""
+        """Decide which members descend, and replace their step by one of descent.
+
+        ``first`` is the first parameter of the optimizer, and ``after``, ``loss`` and
+        ``lr`` are the arguments of `descend_from`.
+        """
         state = _state_of(optimizer, first)
         if "descend_from" not in state:
+            # one flag for each member
             shape = first.shape[:1] if _is_stacked(optimizer) else ()
             zeros = first.detach().new_zeros(shape)
             # torch loads what is called "step" without a cast to half precision
@@ -659,7 +721,7 @@ def descend_from(
         remembered = state["descend_from"]
         descends, step_count = remembered["descends"], remembered["step"]
         begins = (step_count >= after).to(descends.device)
-        last_loss = optimizer.step_hooks.loss
+        last_loss = optimizer.step_hooks.loss  # of this step's closure, or None
         if last_loss is not None:
             is_low = torch.as_tensor(last_loss, device=descends.device) <= loss
             begins = begins & is_low
@@ -675,6 +737,7 @@ def descend_from(
         grads = gradients(parameters)
         yield
         for parameter, value, grad in zip(parameters, values, grads, strict=True):
+            # (1, ...), in a stack (members, 1, ...), so that it broadcasts over value
             ones = (1,) * (value.dim() - descends.dim())
             is_replaced = descends.reshape(descends.shape + ones) > 0
             parameter.copy_(torch.where(is_replaced, value - lr * grad, parameter))

@@ -23,6 +23,8 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT
 from torch.utils._pytree import tree_map
 
+from claimbook.errors import choose
+
 Number = float | Tensor
 
 
@@ -30,19 +32,22 @@ class AdamW(torch.optim.AdamW):
     """torch's AdamW, one tensor after the other; weight decay is 0 unless given.
 
     ``options`` are others of torch's, ``lr`` among them. Raises ValueError for a decay
-    that lengthens weights; it is not noticed where ``lr`` is left to torch's default.
+    that lengthens weights. It looks at the arguments alone: a rate or decay of a group
+    in ``params`` and torch's default rate are not checked.
     """
 
     def __init__(self, params: ParamsT, *, weight_decay: float = 0.0, **options: Any):
+        # a step multiplies weights by 1 - lr weight_decay
         if options.get("lr", 0.0) * weight_decay > 2:
             raise ValueError("lr * weight_decay is above 2, so weights grow: lower one")
         super().__init__(params, weight_decay=weight_decay, foreach=False, **options)
 
 
 class SGD(torch.optim.SGD):
-    """torch's SGD, with heavy-ball momentum and coupled weight decay.
+    """torch's SGD, one tensor after the other, with a learning rate that must be given.
 
-    Both are 0 by default. ``options`` are others of torch's.
+    ``options`` are others of torch's: ``momentum`` (heavy-ball) and ``weight_decay``
+    (coupled: added to the gradient), both 0 by default, and more.
     """
 
     def __init__(self, params: ParamsT, lr: float, **options: Any):
@@ -55,7 +60,9 @@ class Muon(Optimizer):
     Both have the same learning rate and no weight decay. The step of a matrix is its
     averaged gradient with all singular values made about 1, scaled so that learning
     rates of AdamW suit it (``match_rms_adamw``). ``params`` are pairs (name,
-    parameter). It is for one network on a CPU. Used in the chapter Remedies.
+    parameter); the rest are those that have not just two dimensions. ``rules`` are the
+    two optimizers, or the one that has parameters. Raises ValueError without any. It is
+    for one network on a CPU. Used in the chapter Remedies.
     """
 
     def __init__(
@@ -80,11 +87,12 @@ class Muon(Optimizer):
             if pairs:
                 rule = rule_class(pairs, lr=lr)
                 self.rules.append(rule)
-                # one group a rule, in the order of the rules
+                # one group a rule, in the order of ``rules``, as ``step`` pairs them
                 groups.append(rule.defaults | {"params": pairs})
         super().__init__(groups, {})
 
     def __getstate__(self) -> dict[str, Any]:
+        # torch's has defaults, state and groups alone, of which copies are made
         return super().__getstate__() | {"rules": self.rules}
 
     @torch.no_grad()
@@ -93,7 +101,7 @@ class Muon(Optimizer):
         with torch.enable_grad():
             loss = closure() if closure else None
         for rule, group in zip(self.rules, self.param_groups, strict=True):
-            # loading a checkpoint replaces both state and groups
+            # loading a checkpoint replaces both state and groups of this optimizer
             rule.state, rule.param_groups = self.state, [group]
             rule.step()
         return loss
@@ -102,9 +110,9 @@ class Muon(Optimizer):
 def foreach_operand(value: Number, tensors: list[Tensor]) -> Any:
     """Return a number in the form that ``torch._foreach_*`` needs for some tensors.
 
-    A float stays one, and a 0-dim tensor is cast to the dtype of the first of the
-    tensors. A tensor (members,) becomes a list of one tensor (members, 1, ...) for each
-    of the tensors, which are (members, ...).
+    A float stays one, also without tensors. A tensor is cast to the dtype of the first
+    of ``tensors``. If it is (members,), it becomes a list with a tensor (members, 1,
+    ...) for each of ``tensors``, which are (members, ...).
     """
     if not isinstance(value, Tensor):
         return value
@@ -115,7 +123,7 @@ def foreach_operand(value: Number, tensors: list[Tensor]) -> Any:
 
 
 def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
-    """Return the gradients of those parameters that have one."""
+    """Return the gradients of those parameters that have one, in their order."""
     return [p.grad for p in parameters if p.grad is not None]
 
 
@@ -123,7 +131,9 @@ class Stack(Optimizer):
     """Base of the stacked rules, whose state lies in tensors updated in place.
 
     ``stacked=False`` is for a single network whose step is to be captured; its tensors
-    have no axis of members. ``hyperparameters`` are those of ``numbers``.
+    have no axis of members. ``hyperparameters`` are ``lr``, which must be given where
+    ``numbers`` has none, and those of ``numbers``. Raises UnknownName for others of
+    torch's, such as ``nesterov``.
     """
 
     numbers: dict[str, Any]  # the rule's hyperparameters with their defaults
@@ -131,6 +141,8 @@ class Stack(Optimizer):
     def __init__(
         self, params: ParamsT, *, stacked: bool = True, **hyperparameters: Any
     ):
+        for name in hyperparameters:
+            choose("option of a stack", name, self.numbers | {"lr": None})
         super().__init__(params, self.numbers | hyperparameters | {"stacked": stacked})
         for group in self.param_groups:
             rate = torch.as_tensor(group["lr"], dtype=torch.float64)
@@ -141,7 +153,8 @@ class Stack(Optimizer):
     # Makes the state of a parameter group at once: a captured first step would make it
     # anew in each replay.
     _start: Callable[[Any], None]
-    # Updates those parameters of a group that have a gradient.
+    # Makes one step of a group's parameters with a gradient, its second argument, of
+    # which there is one at least.
     _update: Callable[[Any, list[Tensor]], None]
 
     @torch.no_grad()
@@ -159,7 +172,9 @@ class Stack(Optimizer):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Copy a saved state into the present tensors, which a captured step reads.
 
-        The hyperparameters of ``state_dict`` are not loaded.
+        The hyperparameters of ``state_dict`` are not loaded. An entry of a parameter
+        that ``state_dict`` lacks stays as it is; a parameter that it lacks raises
+        KeyError.
         """
         # these dicts are the optimizer's own, so what is put into them stays
         for key, own_state in self.state_dict()["state"].items():
@@ -186,7 +201,8 @@ class StackedAdamW(Stack):
 
     def _start(self, group: dict[str, Any]) -> None:
         """Make the moments of a group's parameters, and their count of steps."""
-        # one tensor () for all parameters of the group, so that a step counts it once
+        # one tensor () for all parameters of the group, so that a step counts it once;
+        # lr may be (members,), its sum has the dtype and device
         count = torch.zeros_like(group["lr"].sum())
         for p in group["params"]:
             names = ["exp_avg", "exp_avg_sq"]
@@ -207,11 +223,13 @@ class StackedAdamW(Stack):
         torch._foreach_mul_(v, beta2)
         torch._foreach_addcmul_(v, grads, grads, value=1 - beta2)
         step.add_(1)
-        correction1 = 1 - beta1**step
-        correction2 = (1 - beta2**step).sqrt()  # c below
+        correction1 = 1 - beta1**step  # m_hat = m / correction1
+        correction2 = (1 - beta2**step).sqrt()  # sqrt(v_hat) = sqrt(v) / correction2
+        # a tensor is not compared with 0: that would wait for the device
         if isinstance(decay, Tensor) or decay != 0:
             torch._foreach_mul_(parameters, foreach_operand(1 - lr * decay, parameters))
-        # m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one pass less
+        # with c = correction2, m / (sqrt(v) / c + eps) is c m / (sqrt(v) + c eps), one
+        # pass less
         if group["amsgrad"]:
             largest = [self.state[p]["max_exp_avg_sq"] for p in parameters]
             torch._foreach_maximum_(largest, v)
@@ -231,7 +249,7 @@ class StackedSGD(Stack):
     numbers = {"momentum": 0.0, "weight_decay": 0.0}
 
     def _start(self, group: dict[str, Any]) -> None:
-        """Make the momentum buffers of a group's parameters."""
+        """Make the momentum buffers, zeros, of a group's parameters."""
         for p in group["params"]:
             self.state[p] = {"momentum_buffer": torch.zeros_like(p)}
 
@@ -239,6 +257,7 @@ class StackedSGD(Stack):
         """Make one step of the parameters of a group that have a gradient."""
         momentum, decay = group["momentum"], group["weight_decay"]
         direction = gradients(parameters)
+        # tensors are not compared with 0: that would wait for the device
         if isinstance(decay, Tensor):
             decays = foreach_operand(decay, parameters)
             direction = list(torch._foreach_addcmul(direction, parameters, decays))
@@ -262,18 +281,20 @@ def adam_divisors(optimizer: Optimizer) -> list[Tensor]:
     """Return AdamW's divisor sqrt(v_hat) + eps of every parameter, in float64.
 
     ``optimizer`` is an ``AdamW`` or ``StackedAdamW``; the divisors are those of its
-    last step, in the order and the shapes of its parameters. Raises KeyError if it has
-    no second moments.
+    last step, in the order and the shapes of its parameters. Raises KeyError if a
+    parameter has no second moment, as before the first step of an ``AdamW``; before
+    that of a ``StackedAdamW`` all are NaN.
     """
-    divisors = []
+    divisors: list[Tensor] = []
     for group in optimizer.param_groups:
         _, beta2 = group["betas"]
         for p in group["params"]:
             state = optimizer.state[p]
             correction = (1 - beta2 ** float(state["step"])) ** 0.5
-            # the first exists with ``amsgrad`` only
+            # v, or its maximum so far, which exists with ``amsgrad`` only
             second = state.get("max_exp_avg_sq", state["exp_avg_sq"])
             root = second.double().sqrt() / correction
+            # a list of one tensor; eps may be (members,)
             eps = foreach_operand(group["eps"], [root])
-            divisors.append(root + (eps[0] if isinstance(eps, list) else eps))
+            divisors += torch._foreach_add([root], eps)
     return divisors
