@@ -465,7 +465,7 @@ def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
     figure.add_axes((0.9, 0.1, 0.05, 0.3))  # as of a colour bar: of no panel
     for place, one in enumerate(axes):
         one.plot([0, 1], [place, 1], label=f"line {place}")
-    axes[0].set_title("(a)", loc="left")
+    axes[0].set_title("(a)" + 9 * " title", loc="left")
     axes[2].set(xlabel=20 * "epoch ", ylabel="loss")
     plots.thousands(axes[2])
     written = [axes[2].xaxis.get_major_formatter()(x) for x in (40, 99.5, 100, 2500)]
@@ -484,3 +484,7 @@ def test_panels_stand_below_each_other_for_a_phone_with_words_at_each():
     assert figure.get_size_inches().tolist() == pytest.approx([4, 4 * 0.85 * 3])
     (legend,) = figure.legends
     assert legend._ncols == 2 and legend.get_window_extent().y0 > axes[0].bbox.y1
+    assert axes[0].get_title("left").count("\n") == 1
+    legend.get_texts()[0].set_text(36 * "a")  # beside it there is no room for "b"
+    picture.one_column(figure)
+    assert figure.legends[0]._ncols == 1

@@ -203,7 +203,9 @@ def test_the_nearest_runs_come_first_and_what_none_covers_is_said():
     assert first["run"]["network"] == "transformer"
     assert first["run"]["rate"] * first["run"]["decay"] == pytest.approx(0.001)
     assert set(first["other"]) == {"modulus p", "rate"} and first["far"][0] == 0
-    assert first["told"] == "Generalised at step 30 (20 to 40), in all 5 runs."
+    told = "Generalised for good at step 30 (20 to 40), in all 5 runs."
+    told += " Above 95 % first at step 20, and below it again at times."
+    assert first["told"] == told
     known = [arm.optimizer.options["lr"] for arm in row("singh2026/fig04lr").arms]
     told = f"No one-layer transformer was trained with a rate below {min(known):.3g}."
     assert told in got["sentences"]
@@ -257,11 +259,11 @@ def test_a_row_says_where_a_norm_sits():
     [
         (
             {"lasting": 2, "generalised": "never (8,860 to never)"},
-            "Generalised in 2 of 5 runs (median: never; earliest 8,860).",
+            "Generalised for good in 2 of 5 runs (median: never; earliest 8,860).",
         ),
         (
             {"runs": 2, "lasting": 1, "generalised": "150 and never"},
-            "Generalised in 1 of 2 runs (one at step 150, one never).",
+            "Generalised for good in 1 of 2 runs (one at step 150, one never).",
         ),
         (
             {"lasting": 0, "reached": "never (20 to never)"},

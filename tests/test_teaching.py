@@ -15,7 +15,7 @@ BASICS = "book/basics/exercises.yaml"
 def test_the_plans_of_the_book_add_up_and_no_line_is_wrong():
     assert list(teaching.faults()) == []
     plans = teaching.course()["plans"]
-    assert set(plans) == {"class", "week", "term"}
+    assert set(plans) == {"class", "session", "week", "term"}
     for plan in plans.values():
         for lesson in plan["lessons"]:
             minutes = [part["minutes"] for part in lesson["parts"]]

@@ -1,10 +1,19 @@
 """The top of a page: what it says, its figure shows; what it counts, it prints."""
 
+import base64
+import io
+import json
+from pathlib import Path
+
 import nbformat
+import numpy as np
 import pytest
+from PIL import Image
 
 from book._ext import pages, summaries, tops
 from claimbook.project import CLAIMS_MIME, FIGURE_MIME
+
+ROOT = Path(__file__).parents[1]
 
 
 def page(
@@ -28,6 +37,21 @@ def page(
         cells.append(nbformat.v4.new_code_cell(text, outputs=[output]))
     cells[2].metadata["mystnb"] = {"figure": {"caption": caption}}
     return nbformat.v4.new_notebook(cells=cells)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("book/*/*.ipynb")), ids=str)
+def test_no_word_or_line_of_a_picture_is_cut_at_its_edge(path):
+    """Neither in the picture of a page nor in that for a phone."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", ()):
+            if "image/png" not in output.get("data", {}):
+                continue
+            narrow = output["metadata"]["image/png"]["narrow"]
+            for encoded in (output["data"]["image/png"], narrow):
+                image = Image.open(io.BytesIO(base64.b64decode(encoded)))
+                pixels = np.asarray(image.convert("L"))
+                edges = [pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]
+                assert min(edge.min() for edge in edges) > 200, cell["source"]
 
 
 def test_a_top_that_says_what_its_figure_shows_is_in_order():

@@ -8,6 +8,7 @@ worksheets.zip      all worksheets for the class, with these
 records.csv         what was trained, and which file it is
 runs.parquet        the same with settings and outcome, a row per member
 claims.json         what the papers say and what came of it; also in grokbook.zip
+CITATION.cff        how to cite the book
 croissant.json      a description of the records for machines (Croissant)
 quiz.gift           the questions, as Moodle and others read them
 """
@@ -50,6 +51,7 @@ def write(entries: Sequence[Entry]) -> None:
         grokbook.verdicts().to_json(target / "claims.json", orient="records")
         archive.write(target / "claims.json", "grokbook/data/claims.json")
     shutil.copy2(home() / "data/records/index.csv", target / "records.csv")
+    shutil.copy2(home() / "CITATION.cff", target)
     table = runs.table()
     table.to_parquet(target / "runs.parquet", index=False)
     site, _ = published()
@@ -139,7 +141,7 @@ def tracked(root: Path) -> list[str]:
 
 def is_of_package(name: str) -> bool:
     """Return whether a handout needs a file: of the package, or to read a record."""
-    inner = r"(src|data/re(cords|ferences))/.*"
+    inner = r"(src|data/re(cords|ferences))/.*|data/README\.md|CITATION\.cff"
     inner += r"|book/(project\.yaml|(defaults|keys)\.json)"
     inner += r"|book/\w+/(\w+\.yaml|(experiments|race|operations)\.py)"
     return bool(re.fullmatch(rf"{inner}|pyproject\.toml|README\.md|LICENSE", name))

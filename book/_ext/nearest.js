@@ -296,8 +296,10 @@ const nearest = (() => {
   function told(run) {
     const all = run.runs === 1 ? "the one run" : `all ${run.runs} runs`;
     const end = /%/.test(run.end) ? ` At the end ${run.end} of the test set is right.` : "";
-    if (run.lasting === run.runs) return `Generalised${when(run.generalised)}, in ${all}.`;
-    if (run.lasting) return `Generalised in ${run.lasting} of ${run.runs} runs${when(run.generalised)}.${end}`;
+    const early = run.reached === run.generalised ? ""
+      : ` Above 95 % first${when(run.reached)}, and below it again at times.`;
+    if (run.lasting === run.runs) return `Generalised for good${when(run.generalised)}, in ${all}.${early}`;
+    if (run.lasting) return `Generalised for good in ${run.lasting} of ${run.runs} runs${when(run.generalised)}.${early}${end}`;
     const none = run.runs === 1 ? "The one run did not generalise" : `None of ${run.runs} runs generalised`;
     const until = `${none} within ${say(run.epochs)} steps`;
     const who = run.runs === 1 ? "it" : "they";

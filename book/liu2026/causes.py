@@ -236,7 +236,7 @@ sheet.box(
 #| alt: >
 #|   A matrix of losses and networks. In both MLPs float32 and simulated collapse have
 #|   inflation and spikes. The projection and the subtraction of the mean classifier have
-#|   spikes without inflation. Float64 loss and repair have neither. Only the sum broken has
+#|   spikes without inflation. Float64 loss and repair have neither. Mainly the sum broken has
 #|   both, and neither once the mean classifier is subtracted. With the projection the last spike of
 #|   the wide MLP is at epoch 4,909, and that of the narrow one near the end. A small VGG-11 does
 #|   the same as the MLPs, but for inflation with collapse in one run of two.
@@ -311,9 +311,9 @@ for panel, network in zip(axes, NETWORKS, strict=True):
     panel.grid(visible=False)
     panel.spines[:].set_visible(False)
 for color, fill, label in (
-    (plots.RED, plots.RED, "yes; last one: second half"),
-    ("#D9E4EC", "#D9E4EC", "no; last one: first half or none"),
-    (plots.GREY, "white", "fewer than three runs"),
+    (plots.RED, plots.RED, "yes, or second half"),
+    ("#D9E4EC", "#D9E4EC", "no, or first half"),
+    (plots.GREY, "white", "under three runs"),
 ):
     axes[0].plot([], [], "s", ms=9, mec=color, mfc=fill, label=label)
 figure.legend(loc="outside upper center", ncols=3)
@@ -327,8 +327,8 @@ tables.prose("""
 * **The {term}`zero-sum projection`** ends {term}`inflation` in every run, and spikes remain. In the wide MLP they
   end before the middle of training; in the second half it is as quiet as with a float64 loss.
 * **Without a {term}`mean classifier`** inflation is impossible. The wide MLP still spikes until late.
-* **Only the sum broken**, in the one form that was run, brings inflation and spikes. They vanish if the mean
-  classifier is subtracted as well. These spikes are of another kind: no gradient is lost that could return.
+* **Mainly the sum broken**, with nine tenths of the correct gradient left, brings inflation and spikes. They vanish if the mean
+  classifier is subtracted as well. These spikes are of another kind: hardly any gradient is lost that could return.
 * **With sum and gradient intact**, by a float64 loss or a repaired gradient, no run has inflation and the wide MLP has no
   spike. Single spikes remain in some runs of the narrow MLP and of the small VGG-11. We read them as oscillations.
 """)
@@ -355,7 +355,7 @@ tables.prose("""
 # \epsilon \bigl(e_r - \tfrac1K (1, \dots, 1)\bigr) .
 # $$
 #
-# The projection removes the first part and leaves the second. *Only the sum broken* adds the
+# The projection removes the first part and leaves the second. *Mainly the sum broken* adds the
 # first part, without the second, to an exact gradient.
 
 # %%
@@ -381,11 +381,11 @@ for name, loss in ways.items():
 # | Path | What cuts it |
 # | --- | --- |
 # | broken sum → mean classifier drifts → inflation → spike | projection, repair, float64 loss; between the two by $W_G$ subtraction |
-# | no gradient of the correct class → Adam's denominator decays → spike | repair, float64 loss, and if only the sum is broken |
+# | no gradient of the correct class → Adam's denominator decays → spike | repair, float64 loss, and hardly if mainly the sum is broken |
 #
 # In the paper the first path ends in a spike through a lost gradient that returns, helped
 # by the second path. So spikes should end where projection or subtraction cuts the first path. If
-# only the sum is broken, inflation is left alone, and no gradient is lost that could return.
+# mainly the sum is broken, inflation is left alone, and hardly any gradient is lost that could return.
 
 # %% [markdown]
 # ## The traces
@@ -393,7 +393,7 @@ for name, loss in ways.items():
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes-traces
 #| caption: >
-#|   With the projection the spikes end early; with the mean subtracted, or only the sum broken,
+#|   With the projection the spikes end early; with the mean subtracted, or mainly the sum broken,
 #|   they go on. Loss of every step with three losses that spike, in one run of the wide MLP. Dotted: the
 #|   first late spike of float32, whose trace is in Figure 1. The other four are in the table: the simulated
 #|   collapse looks like float32, and float64 loss, repair and the broken sum without mean stay quiet.
@@ -433,7 +433,7 @@ plots.show(figure)
 #| alt: >
 #|   Two panels against steps of gradient descent. With the gradient of the correct class
 #|   missing most losses rise from 1e-8 and end as no number: in float32, after the projection,
-#|   in the simulation. With a float64 loss, with repair and with only the sum broken they stay.
+#|   in the simulation. With a float64 loss, with repair and with mainly the sum broken they stay.
 #| fold: "Code: draw the branches"
 figure, axes = plots.panels(2, height=2.5, sharey=True)
 for panel, some in zip(
@@ -478,7 +478,7 @@ are equal up to this step.
 **Divergence needs no denominator.** In float32 gradient descent loses the network in every run. From the same
 state, with a float64 loss, it never does. So the rounding after the branch decides, not the state that earlier rounding left.
 
-**Inflation is neither enough for it nor needed.** With only the sum broken, the norm of $W_G$ grows to
+**Inflation is neither enough for it nor needed.** With mainly the sum broken, the norm of $W_G$ grows to
 {sheet.told("branch-inflates")} times its size, and no network is lost in these steps. The projection prevents inflation, and most of its
 networks are lost. We had expected all of them to be lost, and sooner than in float32. So a missing gradient can end training without Adam and
 without inflation, but not always. Rate and steps are our choice: this is one network at one rate.
@@ -546,7 +546,7 @@ sheet.closing(*(run.record for run in runs.values()), apart)
 #    moments keep their means.
 # 4. *Repair* and *simulated collapse* are ours. Repair keeps the float32 gradients of the
 #    wrong classes and sets $g_r$ to minus their sum. The simulation computes in float64 and
-#    sets $g_r$ to 0 where the residual mass is below $2^{-24}$. *Only the sum broken* adds
+#    sets $g_r$ to 0 where the residual mass is below $2^{-24}$. *Mainly the sum broken* adds
 #    $\epsilon / K$ to every entry of the exact gradient in the same rows.
 # 5. *Gradient descent* begins at epoch 576, the middle one of the three at which the runs of
 #    [Figure 9](fig09_cifar_mlp.ipynb) switch. A subtraction of $W_G$ acts from the start of a run, so it has no
@@ -650,7 +650,7 @@ helps the missing gradient.
 #
 # ```{exercise}
 # :label: ex-liu2026-causes-fourth
-# *Only the sum broken* leaves nine tenths of the correct gradient. Write one that leaves all
+# *Mainly the sum broken* leaves nine tenths of the correct gradient. Write one that leaves all
 # of it and has the same sum. Which entries does it change?
 # ```
 #

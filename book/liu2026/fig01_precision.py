@@ -159,8 +159,8 @@ for run in (loss64, single):
         label="float32 loss" if run is single else run.label,
     )
 close.axhline(math.log(10), color=plots.GREY, ls="--", lw=1)
-close.text(max(onset - 60, 0), 5, f"guessing, {math.log(10):.1f}", color=plots.GREY)
-close.set(xlabel="epoch", ylim=(5e-13, 1e3), yticks=[1e-12, 1e-8, 1e-4, 1])
+close.text(max(onset - 60, 0), 20, f"guess, {math.log(10):.1f}", color=plots.GREY)
+close.set(xlabel="epoch", ylim=(5e-13, 1e5), yticks=[1e-12, 1e-8, 1e-4, 1])
 axes[1].set_ylabel("training loss")
 plots.end_labels(close)
 plots.letter(
@@ -168,7 +168,7 @@ plots.letter(
     [
         f"loss in float32: {spikes} loss spikes",
         f"loss in float64: {told(count[loss64])} loss spikes",
-        "the first loss spike of (a), with both losses",
+        "the first spike of (a), both losses",
     ],
 )
 plots.show(figure)

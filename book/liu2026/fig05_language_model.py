@@ -99,8 +99,8 @@ sheet.box(
 #| name: fig-liu2026-05
 #| caption: >
 #|   The mean logit of a small language model falls below zero, with the loss in either
-#|   precision. All lines are medians over runs. Solid: matrix products in bfloat16, a type
-#|   of 16 bits. Dashed: the same loss with matrix products in float32. (a) Mean logit over all classes and 2,048
+#|   precision. Thick lines are medians over runs, thin ones single runs. Solid: matrix
+#|   products in bfloat16, a type of 16 bits. Dashed: the same loss with matrix products in float32. (a) Mean logit over all classes and 2,048
 #|   training tokens. With "mean subtracted", the mean of the last layer's rows is kept at
 #|   zero, and so the mean logit is zero. (b) Share of these tokens that are collapsed:
 #|   float32 rounds their loss to exactly zero. The mean logit falls before there are any.
@@ -121,6 +121,9 @@ def drawn(left, right, names, titles):
             name = (
                 run.label.replace("W_G", "mean") if run.settings.autocast else None
             )  # dashes are in the caption
+            if run.settings.autocast and run.seeds:
+                each = values(run).dropna(how="all")
+                panel.plot(each, color=run.color, lw=0.6, alpha=0.35)
             panel.plot(values(run).median(axis=1).dropna(), label=name, **style)
         panel.set(xlabel="step", ylabel=ylabel)
         plots.thousands(panel)
@@ -141,9 +144,10 @@ figure, axes = drawn(
 far = f"the paper's, after 100,000 steps:\n{PAPER[0]} (float32 loss), {PAPER[1]} (float64)"
 axes[0].text(0.03, 0.8, far, transform=axes[0].transAxes, color=plots.GREY)
 axes[0].set_ylim(-5.2, 1.6)
-for run, height in ((low, -3.4), (high, -2.75)):
+for run, height in ((low, -4.1), (high, -2.3)):
     if run in ends:
-        axes[0].text(steps, height, ends[run], color=run.color, ha="right")
+        at_end = f"{run.label}:\n{ends[run]}".replace(" loss", "").replace("-", "−")
+        axes[0].text(steps, height, at_end, color=run.color, ha="right")
 plots.show(figure)
 
 # %% [markdown]

@@ -79,7 +79,8 @@ for run in (base, exact):
 counted = instability.bursts(base, late=True).get(base.seeds[0], [])
 plots.mark(loss, counted, color=plots.GREY)
 loss.set(ylim=(5e-13, 3e4), xlabel="step", yticks=[1e-12, 1e-8, 1e-4, 1])
-loss.legend(loc="upper left", ncols=2, fontsize=9, handlelength=1, columnspacing=1)
+loss.text(17_500, 3e-3, "float32", color=base.color)
+loss.text(500, 1e-11, "float64", color=exact.color)
 for place, run in enumerate((base, exact, projection)):
     counts = count[run].sort_values().to_numpy()
     across = place + np.linspace(-0.2, 0.2, len(counts))

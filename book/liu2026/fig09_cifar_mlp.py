@@ -143,12 +143,12 @@ for column, line in lines.items():
     right.plot(values, color=base.color, ls=line, lw=1.2)
 right.text(1.01 * end, 100, "training", color=base.color, va="center")
 right.text(1.01 * end, 24, f"test, {gained}", color=base.color, va="center")
-loss.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="", ylabel="loss")
+loss.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1], xlabel="", ylabel="training loss")
 right.set(ylabel="accuracy (%)", ylim=(-3, 106), xlabel="epoch")
 plots.mark(right, late[seed], color=plots.GREY)
 plots.thousands(right)
-many = f"{usual} loss spikes, one every {wait} epochs"
-plots.letter([loss, right], [f"training loss: {many}", "accuracy"])
+many = f"{usual} spikes, one every {wait} epochs"
+plots.letter([loss, right], [many, "accuracy"])
 plots.show(figure)
 
 # %% [markdown]

@@ -91,8 +91,8 @@ for run, label in ((exact, "loss in float64"), (single, "loss in float32")):
     plots.curve(share, run, COLLAPSED, percent=True)
 guessing = math.log(10)
 loss.axhline(guessing, color=plots.GREY, ls="--", lw=1)
-loss.text(epochs, 8, f"guessing, {guessing:.2f}", color=plots.GREY, ha="right")
-loss.text(epochs, 80, f"typical spike, {peak}", color=single.color, ha="right")
+loss.text(epochs, 80, f"guessing, {guessing:.2f}", color=plots.GREY, ha="right")
+loss.text(epochs, 8, f"typical spike, {peak}", color=single.color, ha="right")
 if len(peaks):
     loss.axhline(claims.median(peaks), color=single.color, ls=":", lw=1)
 loss.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1])

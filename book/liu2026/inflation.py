@@ -170,8 +170,10 @@ for run in runs[::-1]:
     plots.trace(loss, run)
 size.set(xlabel="step", ylabel="length of mean classifier", yscale="log")
 top = claims.median(single.last(NORM))
-words = f"{times_longer} times as long "
+words = f"float32: {times_longer} times as long "
 size.text(steps, 1.25 * top, words, color=single.color, ha="right")
+level = claims.median(runs[-1].last(NORM))
+size.text(steps, 0.8 * level, "three controls ", color=plots.GREY, ha="right", va="top")
 size.set_ylim(top=3 * top)
 loss.set(xlabel="step", ylim=(5e-10, 20))
 for panel in (size, loss):

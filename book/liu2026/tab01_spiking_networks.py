@@ -110,13 +110,11 @@ verdicts = [
 ]
 names = [f"{label}  {word}" for label, word in zip(NETWORKS, verdicts, strict=True)]
 axes[0].set_yticks(range(len(NETWORKS)), names)
-axes[0].vlines(
-    [], 0, 0, color=plots.BLACK, lw=2.2, label="after a collapse: a loss spike"
-)
-axes[0].vlines([], 0, 0, color=plots.GREY, lw=1.0, label="other jumps")
+axes[0].vlines([], 0, 0, color=plots.BLACK, lw=2.2, label="loss spike")
+axes[0].vlines([], 0, 0, color=plots.GREY, lw=1.0, label="other jump")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 agree = f"{sheet.told('all')} of {len(NETWORKS)} ✓"
-plots.letter(axes, [f"loss in float32: {agree}", "loss in float64"])
+plots.letter(axes, [f"float32: {agree}", "float64 loss"])
 plots.show(figure)
 
 # %% [markdown]
@@ -303,7 +301,7 @@ sheet.closing(*records.values())
 # %% [markdown]
 # ## Run it yourself
 #
-# Seven networks at laptop scale, most with three seeds. The networks of images take longest.
+# Seven networks at laptop scale, most with three seeds. The networks of images take longest, of some twelve hours in all.
 #
 # ```bash
 # make page PAGE=liu2026/tab01 SCALE=laptop

@@ -97,8 +97,8 @@ sheet.box(
 #|   ViT, initial weights, precision of products, and the network of Figures 1, 3a, 4 and 6.
 #| fold: "Code: draw the list of settings"
 LEGEND = (
-    ("s", plots.BLUE, f"stated in the paper: {sum(stated)} of {len(SETTINGS)}"),
-    ("x", plots.RED, f"not stated, ours: {len(SETTINGS) - sum(stated)}"),
+    ("s", plots.BLUE, f"paper, {sum(stated)} of {len(SETTINGS)}"),
+    ("x", plots.RED, f"missing, {len(SETTINGS) - sum(stated)}"),
 )
 
 

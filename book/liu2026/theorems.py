@@ -192,11 +192,11 @@ for dtype, name in ((FLOAT32, "float32"), (FLOAT64, "float64")):
 judged = [ratio for ratio, _ in heads]
 ink = plots.COLOUR["float32"]
 share.plot(range(20, 31), judged, "o", color=ink, ms=5, label="_judged")
-words = f"{len(heads)} margins judged,\nlargest error {error[0]:.0e}"
-share.text(25, 0.72, words, color=ink, ha="center")
+words = f"{len(heads)} margins,\nlargest error\n{error[0]:.0e}"
+share.text(30, 0.6, words, color=ink, ha="right")
 share.axvline(24 * math.log(2), color=plots.GREY, ls="--", lw=1)
-share.text(19.1, 0.5, "from 19 on: all collapsed", color=plots.GREY)
-share.text(16.4, 0.5, "from 16.6 on:\nsome collapsed", color=plots.GREY, ha="right")
+share.text(19.1, 0.38, "from 19 on: all collapsed", color=plots.GREY)
+share.text(16.9, -0.3, "from 16.6 on: some collapsed", color=plots.GREY)
 share.set(xlabel="margin of all samples", ylabel="step / step by Theorem 4")
 plots.end_labels(share)
 plots.show(figure)

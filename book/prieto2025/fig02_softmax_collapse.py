@@ -179,7 +179,9 @@ for size, panel in zip(SIZES, axes, strict=True):
         plots.paper(panel, points["epoch"], 100 * points["value"], **style)
         if run in MANY:
             end = 100 * claims.median(run.last(TEST))
-            panel.text(20_600, end, f"+{MANY[run]}", color=run.color, va="center")
+            name = f"{run.label}\n" if panel is axes[-1] else ""  # has the room
+            rise = f"{name}+{MANY[run]}"
+            panel.text(20_600, end, rise, color=run.color, va="center")
     panel.set(xlabel="epoch", xlim=(-700, 24_000), xticks=range(0, 20_001, 5000))
     plots.thousands(panel)
 axes[0].set(ylabel="accuracy (%)", ylim=(-4, 115), yticks=range(0, 101, 20))

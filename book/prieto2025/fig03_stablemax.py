@@ -157,7 +157,7 @@ for lost, show, color in pairs:
     far.text(lost["float32"] * 1.5, 1e-7, show.format(lost["float32"]), color=color)
 far.text(70, 1e-18, "softmax", color=orange)
 far.text(8, 0.2, "StableMax", color=green)
-far.set(xscale="log", yscale="log", ylim=(1e-19, 3))
+far.set(xscale="log", yscale="log", xlim=(3e-3, 8e9), ylim=(1e-19, 3))
 far.set(xlabel="lead of one logit over the other", ylabel="smaller term / larger term")
 figure.legend(loc="outside upper center", ncols=3)
 plots.letter([near, far], ["the term of one logit", "the smaller of two terms"])

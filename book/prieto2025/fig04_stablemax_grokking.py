@@ -153,13 +153,24 @@ for axes, panel, quantity, every, unit, shown in (
         some = points[points.series == series].iloc[::every]
         plots.paper(axes, some.epoch, some.value * unit, color=run.color, label="")
 plots.paper(inputs, [], [])
-for run, place in ((addition, (18_000, 44)), (product, (76_000, 44))):
-    shares.text(*place, middle(run), color=run.color, ha="center")
+for run, name, place in (
+    (addition, "addition", (16_800, 36)),
+    (product, "multiplication", (79_000, 36)),
+):
+    shares.text(*place, f"{name}\n{middle(run)}", color=run.color, ha="center")
     half = claims.median(run.reaches(accuracy=0.5))
     shares.plot(half, 50, "o", color=run.color, ms=6, zorder=6)
 shares.axhline(95, color=plots.GREY, ls="--", lw=1)
 shares.set_yticks([0, 25, 50, 75, 95], ["0", "25", "50", "75", "95"])
 norms.set(yscale="log", xlabel="epoch", ylabel="weight norm")
+norms.text(1000, 14_000, "addition and\nmultiplication", color=product.color)
+norms.text(99_000, 300, "sparse parity", color=parity.color, ha="right")
+for run, name, x, y, side in (
+    (base2, "base 2", 95, 87, "left"),
+    (scalar, "scalars", 520, 48, "left"),
+    (codes, "two-hot, random codes", 990, 4, "right"),
+):
+    inputs.text(x, y, name, color=run.color, ha=side)
 plots.thousands(shares)
 plots.thousands(norms)
 inputs.set_ylabel("")

@@ -149,14 +149,18 @@ for run in block:
     )
 plots.paper(axes[0], [], [])
 plots.thousands(axes[0])
-for run, place in ((fast, (1450, 24)), (slow, (3900, 45))):
-    words_of = f"{waits[run]} epochs\nbehind training"
+for run, name, place in (
+    (fast, "StableMax", (1450, 22)),
+    (slow, "decay 1.5", (3950, 14)),
+):
+    words_of = f"{name}:\n{waits[run]} epochs\nbehind training"
     axes[0].text(*place, words_of, color=run.color, ha="center")
 end = words(claims.median(soft.last(TEST)), "{:.0%}")
 axes[0].text(
-    soft.settings.epochs, 62, f"{end} at the end", color=soft.color, ha="right"
+    soft.settings.epochs, 53, f"⊥AdamW:\n{end} at the end", color=soft.color, ha="right"
 )
-axes[1].text(495, 5, f"median {usual} epochs\nbehind, slowest {most}", ha="right")
+axes[1].text(520, 5, f"median {usual} epochs\nbehind, slowest {most}", ha="right")
+axes[1].text(160, 66, "⊥AdamW", color=perp_adam.color)
 axes[1].set_ylabel("")
 figure.legend(loc="outside upper center", ncols=5)
 plots.letter(axes, ["transformer, subtraction", "MLP, addition"])

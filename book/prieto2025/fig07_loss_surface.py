@@ -156,11 +156,20 @@ left.set(xscale="log", yscale="log", xlim=(20, None))
 begin = words(claims.median(ortho.at(TEST, 0)), "{:.1f}")
 for x, y, text, color in (
     (24, 6, begin, plots.BLACK),
-    (560, 0.33, low[ortho], ortho.color),
-    (9500, 24, low[sgd], sgd.color),
+    (560, 0.33, f"⊥SGD:\n{low[ortho]}", ortho.color),
+    (9500, 24, f"SGD: {low[sgd]}", sgd.color),
     (3000, 7.2, peaks[decay], decay.color),
+    (9500, 0.085, "decay", decay.color),
+    (24, 3e-3, "solid: test\ndashed: training", plots.GREY),
 ):
     left.text(x, y, text, color=color, ha="right" if x == 9500 else "left")
+for run, x, y, name in (
+    (ortho, 560, 93, "⊥SGD, StableMax"),
+    (soft, 560, 19, "⊥SGD, softmax"),
+    (strong, 5500, 55, "SGD, 5 ×\nthe decay"),
+):
+    side = "right" if run is strong else "left"
+    right.text(x, y, name, color=run.color, ha=side)
 right.set(
     xscale="log",
     xlim=(20, None),

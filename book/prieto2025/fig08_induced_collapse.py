@@ -136,14 +136,14 @@ if record.scale == "paper":
     plots.paper(axes, zero.index, zero, label="", color=zeroed.color)
     plots.paper(axes, [], [])
 for run, y, text in (
-    (exact, 94, f"undisturbed, float64: {after[exact]} points"),
-    (learning, 57.5, f"undisturbed: {after[learning]} points"),
-    (zeroed, 24, f"correct logit × 0: {after[zeroed]} points"),
-    (held, 5, f"gradient removed: {wrecked} right at the end"),
+    (exact, 88, f"undisturbed,\nfloat64:\n{after[exact]} points"),
+    (learning, 62, f"undisturbed:\n{after[learning]} points"),
+    (zeroed, 42, f"correct logit × 0:\n{after[zeroed]} points"),
+    (held, 3, f"gradient removed:\n{wrecked} right"),
 ):
-    axes.text(19_800, y, text, color=run.color, ha="right")
+    axes.text(1.02 * end, y, text, color=run.color, va="center")
 axes.axvline(begin, color=plots.GREY, lw=1.2)
-axes.text(begin, 84, "intervention  ", color=plots.GREY, ha="right")
+axes.text(begin, 105, "intervention", color=plots.GREY, ha="center")
 axes.set(xlabel="epoch", ylabel="accuracy (%)", ylim=(-3, 103))
 axes.set(xlim=(0, end), xticks=range(0, end + 1, end // 5))
 plots.thousands(axes)

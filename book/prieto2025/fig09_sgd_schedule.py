@@ -148,6 +148,9 @@ def draw(panel, three):
 figure, axes = plots.panels(3, height=3.8, sharey=True)
 for panel, size in zip(axes, SIZES, strict=False):
     draw(panel, runs[size])
+for run in filter(lambda run: run.seeds, runs[list(SIZES)[len(axes) - 1]]):
+    end = 1.04 * run.settings.epochs, 100 * claims.median(run.last(TEST))
+    axes[-1].text(*end, run.label, color=run.color, va="center")
 axes[0].set_ylabel("accuracy (%)")
 note = f"rise after line:\nmedian +{usual},\nat most +{most}"
 paper = {"fc": "white", "ec": "none", "pad": 1}

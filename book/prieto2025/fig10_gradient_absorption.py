@@ -106,10 +106,11 @@ figure, (shares, size) = plots.panels(2, height=3.4)
 plots.curve(shares, adam, LOST, percent=True, label="AdamW")
 plots.curve(shares, plain, LOST, percent=True, label="gradient descent")
 plots.curve(size, plain, NORM, label="")
-note = f"{lost['end']},\n{grown}-fold"
+note = f"descent:\n{lost['end']},\n{grown}-fold"
 place = last + 300, 100 * lost_at_end.median()
 shares.text(*place, note, color=plain.color, va="center")
-shares.text(last + 300, 100 * adam.last(LOST).median(), lost[adam], color=adam.color)
+note = f"AdamW:\n{lost[adam]}"
+shares.text(last + 300, 100 * adam.last(LOST).median(), note, color=adam.color)
 for panel in (shares, size):
     plots.mark(panel, fit, color=plots.BLACK)
     panel.set_xlabel("epoch")

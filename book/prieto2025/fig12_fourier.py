@@ -154,7 +154,7 @@ def unit(spectrum):
     return spectrum / spectrum.square().mean().sqrt()
 
 
-figure, panels = plots.panels(1, rows=2, height=2.2, sharex=True)
+figure, panels = plots.panels(1, rows=2, height=2.2, sharex=True, sharey=True)
 k = torch.arange(1, (p + 1) // 2)
 for axes, by_seed in zip(panels, (end, memorised[softmax]), strict=True):
     spectrum = unit(next(iter(by_seed.values())))

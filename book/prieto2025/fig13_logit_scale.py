@@ -159,13 +159,11 @@ for axes, kind in zip(panels, (SHALLOW, DEEP, ENTROPY), strict=True):
 panels[0].set_yticks([10, 100, 1000, 10_000], ["10", "100", "1,000", "10,000"])
 panels[0].set_ylabel("epoch")
 for style, name in (
-    ({"mfc": "white"}, "fit of the training set"),
+    ({"mfc": "white"}, "training set fitted"),
     ({}, "90 % of the test set"),
 ):
     panels[0].plot([], [], "o", color=plots.BLUE, ms=7, label=name, **style)
-panels[0].plot(
-    [], [], "x", color=plots.BLUE, ms=8, mew=2, label="not generalised by the end"
-)
+panels[0].plot([], [], "x", color=plots.BLUE, ms=8, mew=2, label="not by the end")
 figure.legend(loc="outside upper center", ncols=3)
 plots.letter(panels, [TITLES[kind] for kind in (SHALLOW, DEEP, ENTROPY)])
 plots.show(figure)

@@ -87,13 +87,15 @@ state them.""")
 figure, axes = plots.panels(3, height=3.3, sharey=True)
 for panel, run in zip(axes, runs, strict=True):
     red, blue = plots.RED, plots.BLUE
-    plots.curve(
-        panel, run, COLLAPSE, percent=True, color=red, label="collapsed training images"
-    )
+    plots.curve(panel, run, COLLAPSE, percent=True, color=red, label="collapsed images")
     plots.accuracy(panel, run, color=blue, label="test accuracy")
     plots.thousands(panel)
     panel.set_ylabel("")
 axes[0].set_ylabel("share of images (%)")
+middle = none.settings.epochs / 2
+for panel, accuracy_at, share_at in ((axes[0], 50, 89), (axes[2], 84, 50)):
+    panel.text(middle, accuracy_at, "test accuracy", color=blue, ha="center")
+    panel.text(middle, share_at, "collapsed", color=red, ha="center")
 axes[0].set(ylim=(-3, 118), yticks=range(0, 101, 20))
 note = f"{gain} points above (a)"
 axes[1].text(none.settings.epochs / 2, 110, note, ha="center", va="center")

@@ -126,12 +126,12 @@ panel.set(
     xscale="log",
     xlim=(170, 26_000),
     ylim=(len(PLACES) - 0.5, -0.5),
-    xlabel="epoch with 90 % of the test set right",
+    xlabel="epoch with 90 % right",
 )
 panel.set_xticks([300, 1000, 3000, END], ["300", "1,000", "3,000", f"{END:,}"])
 panel.minorticks_off()
 panel.set_title(
-    f"place of the norm; modulo 113, rate 0.001, {len(stays[none])} runs each",
+    f"modulo 113, rate 0.001,\n{len(stays[none])} runs each",
     loc="left",
 )
 figure.legend(loc="outside upper center", ncols=3)

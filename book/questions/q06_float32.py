@@ -124,7 +124,7 @@ a collapse was not measured, and their cause is unknown.""")
 #|   A float64 loss ends the spikes of wide MLPs and of most narrow ones; a transformer with weight decay
 #|   spikes with it too. One mark is one run: its number of spikes, scaled to 10,000 epochs: a mark at 5 of
 #|   a small VGG-11 or ViT is a single spike in 2,000. (a) By precision
-#|   of the loss. On the right: how many runs still spike with a float64 loss. The wide MLP has layers of width
+#|   of the loss, at a rate of 0.001; hollow is float64. On the right: how many runs still spike with a float64 loss. The wide MLP has layers of width
 #|   512, the narrow one of width 20; "small" networks have an eighth of the paper's width. All rows but the
 #|   last two are Liu et al.'s. The transformer is Singh et al.'s with weight decay and a norm before its MLP;
 #|   below it is the same network on a smaller table of sums. (b) Liu et al.'s wide and narrow MLP. In the two
@@ -157,13 +157,14 @@ for (name, kind), values in often.items():
             ms=4.5,
             alpha=0.8,
             color=plots.COLOUR[kind],
+            mfc="white" if kind == LOSS64 else None,
             label=label if name == NARROW else None,
         )
 for y, name in enumerate(ROWS):
     key = (name, LOSS64)
     words = f"{keep[key]} of {len(many[key])}" if key in many else "not run"
     kinds.text(
-        23.5,
+        28.5,
         y,
         words,
         ha="right",
@@ -171,9 +172,9 @@ for y, name in enumerate(ROWS):
         color=plots.COLOUR[LOSS64],
         bbox={"fc": "white", "ec": "none", "pad": 1},
     )
-kinds.text(23.5, -0.75, "float64 still spikes:", ha="right", color=plots.COLOUR[LOSS64])
+kinds.text(28.5, -0.75, "float64 still spikes:", ha="right", color=plots.COLOUR[LOSS64])
 kinds.set_yticks(range(len(ROWS)), ROWS)
-kinds.set(ylim=(len(ROWS) - 0.4, -1.3), xlim=(-1, 24))
+kinds.set(ylim=(len(ROWS) - 0.4, -1.3), xlim=(-1, 29))
 WAYS = {
     FORCED: "float64,\ncollapse imitated",
     BROKEN: "float64,\nmainly sum broken",
@@ -199,7 +200,7 @@ figure.legend(
     columnspacing=1,
     handletextpad=0.2,
 )
-plots.letter((kinds, damaged), ["by precision, rate 0.001", "damaged gradients"])
+plots.letter((kinds, damaged), ["by precision, rate 0.001", "by damage"])
 plots.show(figure)
 
 # %% [markdown]

@@ -147,7 +147,9 @@ for y, (key, epoch) in enumerate(theirs.items()):
         epoch, y + (0.02 if is_low else -0.2), f"{epoch:,}", color=color, **place
     )
 seen = claims.median(when[60, STRONG, 512])
-panel.text(11_300, -0.1, f"{seen:,.0f}", color=INK[STRONG], va="center", fontsize=9)
+at, place = (when[60, STRONG, 512].max(), -0.1), {"va": "center", "fontsize": 9}
+place |= {"textcoords": "offset points", "color": INK[STRONG]}
+panel.annotate(f"{seen:,.0f}", at, (8, 0), **place)
 half = f"paper: {gain[50]:.1f} times;\nhere: both too late to tell"
 full = f"paper: {gain[60]:.1f} times;\nhere: {limit:.1f} times at most"
 for y, words in ((0.42, full), (2.42, half)):
@@ -157,7 +159,7 @@ for marker, label in KINDS.values():
 WORDS = {STRONG: "decay 0.1", TARGET: "penalty"}
 names = [f"{share} %,\n{WORDS[method]}" for share, method in theirs]
 panel.set_yticks(range(len(names)), names)
-panel.set_title(f"Sums modulo 97, rate 0.001, {len(never.seeds)} runs each", loc="left")
+panel.set_title(f"Sums mod 97, rate 0.001, {len(never.seeds)} runs", loc="left")
 panel.set(xscale="log", xlim=(900, 30_000), ylim=(len(names) - 0.5, -0.5))
 panel.set_xticks([1000, 3000, 10_000], ["1,000", "3,000", "10,000"])
 panel.minorticks_off()

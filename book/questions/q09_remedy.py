@@ -67,6 +67,15 @@ worked = {  # rates at which a remedy did, in either network
     for name in (DECAY, PERP)
 }
 every = sorted({key[2] for key in best if key[1] == DECAY})
+ones = [  # rate and onsets of a decay of 1, both networks
+    (arm.optimizer.options["lr"], Run(record, arm.name).onset())
+    for record in (tuned, *tables_of)
+    for arm in record.experiment.arms
+    if arm.optimizer.options.get("weight_decay") == 1 and record.seeds(arm.name)
+]
+missed = {rate for rate, onset in ones if np.isinf(onset).any()}
+small = {key[2] for key in best if key[:2] == ("tuning", DECAY)}
+steady = min(rate for rate in small if rate > max(missed))  # tried in both
 lengths = [cap, *(arm.epochs for _, arm in tables_of_arms)]
 quick, safe = (claims.median(came[name]) for name in (PERP, DECAY))
 first, last = worked[PERP][0], worked[PERP][-1]
@@ -94,7 +103,8 @@ assert all((again[name] < again[DECAY]).all() for name in (MUON, GROKFAST))
 sheet = claims.read(page.name, {})
 sheet.box(f"""Begin with weight decay in AdamW, and tune the learning rate. In two
 MLPs on modular addition some strength of decay worked at every rate that we tried,
-from {every[0]:g} to {every[-2]:g}, in the larger one to {every[-1]:g}.
+from {every[0]:g} to {every[-2]:g}, in the larger one to {every[-1]:g}. A decay of one (not drawn) worked in every run from a rate of
+{steady:g} on.
 
 ⊥Grad, which takes the part of the gradient along the
 weights away, can be quicker. With both tuned, the smaller MLP generalised at step

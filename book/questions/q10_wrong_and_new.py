@@ -160,7 +160,7 @@ WORDS = {
 names = [WORDS.get(name, "norm on values") for name in apart["gelu"].index]
 apart_of.set_yticks(range(len(names)), names)
 apart_of.set(xscale="log", xlim=(1e-9, 3e-2), ylim=(len(names) - 0.5, -0.9))
-apart_of.set_xlabel("distance from the log")
+apart_of.set_xlabel("distance from the logged loss")
 for y, (name, measured) in enumerate(paces.items()):
     pace.plot(limits[name], y, "|", ms=20, mew=2, color=plots.GREY)
     pace.plot(measured, [y] * len(measured), "o", ms=5.5, color=plots.BLUE)
@@ -169,7 +169,7 @@ pace.set_yticks(range(len(paces)), [name.replace(", ", "\n") for name in paces])
 pace.set(xscale="log", xlim=(0.2, 10), ylim=(len(paces) - 0.5, -0.7))
 pace.set_xticks([0.5, 1, 5], ["0.5", "1", "5"])
 pace.minorticks_off()
-pace.set_xlabel("growth in 1,000 epochs")
+pace.set_xlabel("lead gained in 1,000 epochs")
 titles = ["test set right (%)", "loss spikes", "GELU or ReLU?", "Adam's pace"]
 plots.letter((late, many, apart_of, pace), titles)
 plots.show(figure)

@@ -247,6 +247,8 @@ sheet.closing(race.record, race.tuned, both, swept)
 # %% [markdown]
 # ## Run it yourself
 #
+# All runs, with those of the tuning, in about six to seven hours on one core:
+#
 # ```bash
 # make page PAGE=remedies/addition SCALE=laptop
 # ```

@@ -338,6 +338,8 @@ sheet.closing(*records.values(), first, *changed.values())
 #
 # ## Run it yourself
 #
+# All runs, with those of the tuning, in about a day on one core:
+#
 # ```bash
 # make page PAGE=remedies/elsewhere SCALE=laptop
 # ```

@@ -125,6 +125,8 @@ sheet.closing(race.record, race.tuned, second.record)
 # %% [markdown]
 # ## Run it yourself
 #
+# All runs, with those of the tuning, in about sixteen hours on one core:
+#
 # ```bash
 # make page PAGE=remedies/larger SCALE=laptop
 # ```

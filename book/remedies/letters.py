@@ -133,6 +133,8 @@ sheet.closing(record)
 #
 # ## Run it yourself
 #
+# All runs, in about two hours on one core:
+#
 # ```bash
 # make page PAGE=remedies/letters SCALE=laptop
 # ```

@@ -128,6 +128,8 @@ sheet.closing(race.record, race.tuned)
 # %% [markdown]
 # ## Run it yourself
 #
+# All runs, with those of the tuning, in about three quarters of an hour on one core:
+#
 # ```bash
 # make page PAGE=remedies/parity SCALE=laptop
 # ```

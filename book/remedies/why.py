@@ -170,6 +170,8 @@ sheet.closing(record)
 #
 # ## Run it yourself
 #
+# All runs, with those of the tuning, in about three hours on one core:
+#
 # ```bash
 # make page PAGE=remedies/why SCALE=laptop
 # ```

@@ -130,8 +130,7 @@ axes.set_yticks(range(4), [f"{where}\n({name})" for name, where in WHERE.items()
 axes.set(ylim=(3.6, -0.6), ylabel="where the norm sits")
 axes.set_xticks((100, 1000, 10_000), ("100", "1k", "10k"))
 axes.grid(axis="y", visible=False)
-axes.text(55, 2.8, f"test loss: {times} × M", color="white", va="center")
-axes.text(55, 3.2, "training loss", va="center")
+axes.text(55, 2.8, f"{times} × M", color="white", va="center")
 one = f"one of {len(m.seeds)} runs"
 for name, mark, size in ((one, "o", 4), ("never", ">", 7)):
     axes.plot([], [], mark, ms=size, color=plots.BLACK, label=name)
@@ -139,7 +138,10 @@ axes.plot(
     [], [], "s", color="white", mec=plots.BLACK, ms=7, label="95 % right for good"
 )
 plots.paper(axes, [], [])
-figure.legend(loc="outside upper center", ncols=4, columnspacing=1.2)
+for name, alpha in (("test loss", 1), ("training loss", 0.4)):
+    bar = {"lw": 9, "solid_capstyle": "butt", "color": plots.BLACK, "alpha": alpha}
+    axes.plot([], [], label=name, **bar)
+figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2)
 plots.show(figure)
 
 # %% [markdown]

@@ -112,7 +112,8 @@ def band(axes, run, column, until=end):
     table = run.series(column).loc[:until].dropna(how="all")
     low, high = table.min(axis=1), table.max(axis=1)
     axes.fill_between(table.index, low, high, color=run.color, alpha=0.15, lw=0)
-    axes.plot(table.median(axis=1), color=run.color, label=run.label)
+    label = None if run is m else run.label  # M is named at its triangle
+    axes.plot(table.median(axis=1), color=run.color, label=label)
 
 
 def authors(run, quantity, epochs):
@@ -124,7 +125,7 @@ figure, axes = plots.panels(2, height=3.9)
 modes, scatter = axes
 scatter.axhspan(1.01 * end, 1.12 * end, color="#EEEEEE", lw=0)
 scatter.plot([0, end], [0, end], color=plots.GREY, lw=1, ls=":")
-for x, y, side in ((0.04, 0.86, "periodic first"), (0.65, 0.45, "test loss first")):
+for x, y, side in ((0.04, 0.86, "periodic first"), (0.65, 0.5, "test loss first")):
     scatter.text(x * end, y * end, side, color=plots.GREY)
 told_pairs = f"{words(median_pairs)} of 6 pairs\nin order (median)"
 told_pairs += f"\nall 6 in {whole} of {len(pairs)} runs"
@@ -135,6 +136,9 @@ for run, marker in zip(runs, "os^P", strict=True):
     style = {"color": run.color, "mec": "white", "ls": ""}
     there = run.series(MODES).median(axis=1).dropna().loc[:middle].iloc[-1]
     modes.plot(middle, there, "v", ms=11, **style)
+    if run is m:
+        place = {"textcoords": "offset points", "ha": "right", "va": "center"}
+        modes.annotate("M", (middle, there), (-9, 0), color=m.color, **place)
     place = periodic[run], reached[run].clip(upper=1.06 * end)
     scatter.plot(*place, marker, ms=7, label=run.label, **style)
     if record.scale == "paper":

@@ -136,14 +136,22 @@ for run in every[:5]:
 share = f"{words(claims.median(back), '{:.0%}')} of later losses\nare above 0.01"
 test.text(6500, 4.5, f"on values:\n{share}", color=value.color)
 never = f"on queries, keys:\n{came} of {len(scores.seeds)} runs came to 0.01"
-test.text(10_000, 35, never, color=scores.color, ha="right")
+test.text(10_000, 37.5, never, color=scores.color, ha="right")
+for run, x, y, name in (
+    (mlp, 230, 1.05, "M"),
+    (value, 230, 0.975, "values"),
+    (attention, 230, 0.84, "A*"),
+    (every[0], 720, 0.69, "No LN"),
+    (scores, 900, 0.645, "queries, keys"),
+):
+    even.text(x, y, name, color=run.color)
 even.axhline(math.log(3), color=plots.GREY, ls=":", lw=1.2)
 even.text(185, 1.11, "ln 3", color=plots.GREY)
 even.set(xscale="log", xlabel="epoch", ylabel="entropy (nats)", xlim=(170, 13_000))
 even.set_xticks([200, 1000, 5000], ["200", "1k", "5k"])
 even.set_ylim(top=1.15)
 even.minorticks_off()
-test.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(-2, 40))
+test.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(-2, 47))
 plots.thousands(test)
 plots.paper(test, [], [])
 figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2)

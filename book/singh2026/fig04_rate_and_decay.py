@@ -183,7 +183,7 @@ for axes in (decay, rate):
 decay.text(0.1, 0.78 * end, "not within the training", color=plots.GREY, va="center")
 back = f"{words(claims.median(again), '{:.0%}')} of later losses\nabove 0.01"
 rate.text(0.0093, 320, back, color=plots.BLUE, ha="right")
-rate.text(0.0012, 1500, "decay kept at 1", color=plots.BLUE)
+rate.text(0.00105, 1250, "decay kept at 1", color=plots.BLUE)
 rate.text(0.0095, 8000, "rate × decay kept", color=plots.ORANGE, ha="right")
 plots.paper(decay, [], [])
 decay.legend(loc="lower right")

@@ -105,7 +105,7 @@ sheet.box(
 #| name: fig-singh2026-05
 #| caption: >
 #|   With a fixed learning rate (blue) the largest scale is first; with the rate
-#|   divided by α² (orange) it is last. (a) The height is the first epoch with a test
+#|   divided by α² (orange, hollow) it is last. (a) The height is the first epoch with a test
 #|   loss of 0.01. Dots are single runs, and lines join their medians. A triangle at
 #|   the end of training stands for runs that had not come to 0.01. For α = 1.5 most
 #|   orange runs had not, so the orange line ends before it. The small curve is the
@@ -136,7 +136,8 @@ for runs, color in styles.values():
         for run in trained:
             alpha = run.settings.alpha
             came = events_of[run][reached[run] < math.inf]
-            style = {"color": color, "alpha": 0.7}
+            fill = "white" if runs is divided else color
+            style = {"color": color, "mfc": fill, "alpha": 0.7}
             axes.plot([alpha] * len(came), came, "o", ms=5, **style)
             never = len(came) < len(reached[run])
             last = end if axes is onset else end * clock_unit(run)
@@ -152,8 +153,10 @@ for axes in (onset, units):
 onset.set(ylabel="first epoch at test loss 0.01", ylim=(0, 1.06 * end))
 onset.yaxis.set_major_formatter(lambda v, _: f"{v / 1000:g}k" if v else "0")
 units.set(ylabel="the same epochs times ηλ", ylim=(0, 1.06 * units.get_ylim()[1]))
-onset.text(0.56, 8000, "rate fixed", color=plots.BLUE)
-onset.text(0.81, 2900, "rate divided by α²", color=plots.ORANGE)
+onset.text(0.56, 0.8 * end, "rate fixed", color=plots.BLUE)
+onset.text(0.81, 0.29 * end, "rate divided by α²", color=plots.ORANGE)
+units.text(0.56, 8.1, "rate fixed", color=plots.BLUE)
+units.text(0.5, 3.8, "rate divided by α²", color=plots.ORANGE)
 some = f"α = 1.5: {(lazy < math.inf).sum()} of {len(lazy)} runs"
 onset.text(1.46, 0.9 * end, some, color=plots.ORANGE, ha="right")
 plots.paper(onset, [], [])
@@ -364,8 +367,8 @@ describes α; neither the paper nor this page tests how it would act.
 # %% [markdown]
 # ## Run it yourself
 #
-# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in about two and a half
-# hours on two cores:
+# A smaller task (addition modulo 37, 5,000 epochs) with three seeds, in about two hours
+# on one core:
 #
 # ```bash
 # make page PAGE=singh2026/fig05 SCALE=laptop

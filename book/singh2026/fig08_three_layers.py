@@ -130,6 +130,8 @@ plots.paper(c, [], [])
 for panel, depth in ((a, "three"), (b, "one")):
     told_high = f"training loss\nabove 0.01:\n{high[depth]} of the time"
     panel.text(0.97, 0.97, told_high, transform=panel.transAxes, ha="right", va="top")
+for x, y, run in ((330, 15.5, flat[3]), (1600, 8.7, flat[2])):
+    b.text(x, y, run.label, color=run.color)
 c.text(0.4, 13_000, f"{sheet.told('same-order')} pairs in order")
 c.set(yscale="log", ylim=(300, 16_000), ylabel="first epoch at test loss 1")
 c.set_xticks(range(4), NAMES)

@@ -169,12 +169,15 @@ sheet.box(
 figure, (axes,) = plots.panels(1, height=3.2)
 for act, marker, color in (("gelu", "o", plots.PURPLE), ("relu", "x", plots.YELLOW)):
     for place, name in enumerate(VARIANTS):
-        label = f"{ACTIVATIONS[act]}: {logs_agree[act]} agree" if place == 0 else None
+        label = f"{ACTIVATIONS[act]}: {logs_agree[act]}" if place == 0 else None
         axes.plot(
             apart[act].loc[name], [place] * 3, marker, color=color, ms=7, label=label
         )
 axes.axvline(CLOSE, color=plots.GREY, ls="--", lw=1)
-axes.set(xscale="log", xlim=(1e-9, 3e-2), xlabel="relative distance from the log")
+six = {"color": plots.GREY, "ha": "right", "va": "center"}
+axes.text(0.8 * CLOSE, 2.5, "six digits agree", **six)
+axes.set(xscale="log", xlim=(1e-9, 3e-2))
+axes.set_xlabel("relative distance from logged loss")
 axes.set_yticks(range(len(VARIANTS)), [*VARIANTS[:-1], "LN on values"])
 axes.set_ylim(4.5, -0.5)
 figure.legend(loc="outside upper center", ncols=2)

@@ -125,7 +125,7 @@ for panel, kind in zip(axes, ("total", "loss"), strict=True):
     panel.set_xscale("symlog", linthresh=100)
     panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     panel.set(yscale="log", ylim=(0.04, 700), xlim=(-3, push.settings.epochs))
-    panel.set(xlabel="epoch", ylabel="" if kind == "loss" else "radial energy")
+    panel.set(xlabel="epoch", ylabel="" if kind == "loss" else "radial energy / chance")
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 axes[0].plot(WINDOW, peak, "o", color=push.color, ms=7)
 plots.note(axes[0], f"{peak:.0f} by {WINDOW:,}", (WINDOW, peak), (WINDOW, 5))
@@ -133,8 +133,9 @@ axes[0].text(120, 20, "penalty\nlayer 1", color=push.color, fontsize=9)
 axes[0].text(1500, 420, "layer 2", color=push.color, ha="right", fontsize=9)
 words = f"penalty, layer 1: {bottom:.2f}"
 axes[1].text(7600, 0.07, words, color=push.color, ha="right", va="top", fontsize=9)
-axes[1].text(30, 4.2, "layer 2", color=push.color, fontsize=9)
-axes[1].text(1200, 5, "baseline", color=free.color, fontsize=9)
+middle = {"ha": "center", "fontsize": 9}
+axes[1].text(480, 4.6, "penalty, layer 2", color=push.color, **middle)
+axes[1].text(4500, 4.6, "baseline", color=free.color, **middle)
 plots.letter(axes, ["gradient of loss and penalty", "gradient of the loss alone"])
 plots.show(figure)
 

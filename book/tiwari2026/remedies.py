@@ -101,10 +101,12 @@ figure, (panel,) = plots.panels(1, height=3.4)
 dots(panel, beside, lambda run: run.onset())
 for y, two in enumerate(beside.values()):
     for run, color, shift in zip(two, (PLAIN, WITH), (-0.16, 0.16), strict=True):
-        x = run.onset().max() + 40
+        end = run.onset().max(), y + shift
         words = f"{claims.median(run.onset()):,.0f}"
-        panel.text(x, y + shift, words, color=color, va="center", fontsize=9)
+        place = {"textcoords": "offset points", "va": "center", "fontsize": 9}
+        panel.annotate(words, end, (7, 0), color=color, **place)
 panel.set(xlim=(0, 2300), xlabel="epoch of generalisation")
+panel.xaxis.set_major_formatter("{x:,.0f}")
 figure.legend(loc="outside upper center", ncols=2)
 plots.show(figure)
 
@@ -264,6 +266,8 @@ did not generalise in {record.experiment.arms[0].epochs:,} epochs may generalise
 
 # %% [markdown]
 # ## Run it yourself
+#
+# All runs in about four hours on one core; a GPU takes those of the paper's width:
 #
 # ```bash
 # make page PAGE=tiwari2026/remedies SCALE=laptop

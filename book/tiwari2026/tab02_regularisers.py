@@ -130,6 +130,7 @@ whether the penalty is faster than these stays open.""")
 #| fold: "Code: draw the figure"
 BLANK = {"fc": "white", "ec": "none", "pad": 0.5}  # clear of the grid line
 SMALL = {"va": "center", "fontsize": 9, "bbox": BLANK}
+BESIDE = SMALL | {"textcoords": "offset points"}
 figure, (panel,) = plots.panels(1, height=3.9)
 for y, (arm, run) in enumerate(runs.items()):
     when, values = PRINTED[method[arm]][0], onset[arm]
@@ -139,16 +140,16 @@ for y, (arm, run) in enumerate(runs.items()):
     panel.plot(there, [y] * len(there), "o", ms=8, color=run.color)
     panel.plot(stops, [y] * len(stops), ">", ms=8, color=run.color, mfc="white")
     if len(there):
-        x, words = 0.94 * there.min(), f"{claims.median(there):,.0f}"
-        panel.text(x, y, words, color=run.color, ha="right", **SMALL)
+        at, words = (there.min(), y), f"{claims.median(there):,.0f}"
+        panel.annotate(words, at, (-8, 0), color=run.color, ha="right", **BESIDE)
     if when < float("inf"):
         plots.paper(panel, when, y, label="")
-        panel.text(1.07 * when, y, f"{when:,}", **SMALL)
+        panel.annotate(f"{when:,}", (when, y), (8, 0), **BESIDE)
 names = [
     arm.replace("MAN ", "MAN, strength ").replace("out ", "out, rate ") for arm in arms
 ]
 panel.text(2.2e4, 0, "paper: never", ha="center", **SMALL)
-panel.set(xscale="log", xlim=(900, 4e4), xlabel="epoch of generalisation")
+panel.set(xscale="log", xlim=(480, 4e4), xlabel="epoch of generalisation")
 panel.set_xticks([1000, 2000, 4000, 8000, 16_000])
 panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 panel.minorticks_off()

@@ -141,6 +141,7 @@ A quarter gets further, to {quarter:.0f} % of the test set.""")
 #| fold: "Code: draw the figure"
 shown = [name for name in ROWS if runs[name].seeds]
 figure, (panel,) = plots.panels(1, height=4.8)
+BESIDE = {"textcoords": "offset points", "va": "center"}
 for row, name in enumerate(shown):
     run, values, printed = runs[name], onset[name], ROWS[name][2]
     late = values.index[np.isinf(values)]
@@ -150,9 +151,8 @@ for row, name in enumerate(shown):
     panel.plot(ends, [row] * len(ends), ">", color=run.color, mfc="white", ms=8)
     if len(there):
         when = f"{claims.median(there):,.0f}"
-        panel.text(
-            there.min() * 0.95, row, when, color=run.color, ha="right", va="center"
-        )
+        at, place = (there.min(), row), BESIDE | {"color": run.color, "ha": "right"}
+        panel.annotate(when, at, (-8, 0), **place)
     if ends:
         share = f"{100 * claims.median(end[name][late]):.0f} %"
         panel.text(2.8e4, row, share, color=run.color, ha="right", va="center")
@@ -160,11 +160,12 @@ for row, name in enumerate(shown):
         plots.paper(panel, printed, row, color=run.color, label="")
         if name in STRENGTHS:
             left = printed < last
-            place = {"ha": "right" if left else "left", "va": "center", "fontsize": 9}
-            panel.text(printed * (0.95 if left else 1.06), row, f"{printed:,}", **place)
+            place = BESIDE | {"ha": "right" if left else "left", "fontsize": 9}
+            away = -7 if left else 7
+            panel.annotate(f"{printed:,}", (printed, row), (away, 0), **place)
 panel.axhline(len(TABLE7) - 0.5, color=plots.GREY, lw=0.8)
 panel.text(2.8e4, -0.9, "test accuracy\nat the end", ha="right", fontsize=9)
-panel.set(xscale="log", xlabel="epoch of generalisation", xlim=(1500, 3e4))
+panel.set(xscale="log", xlabel="epoch of generalisation", xlim=(1200, 3e4))
 panel.set_yticks(range(len(shown)), [WORDS[list(ROWS).index(name)] for name in shown])
 panel.set_ylim(len(shown) - 0.5, -1.3)
 panel.set_xticks([2000, 4000, 8000, 16_000], ["2,000", "4,000", "8,000", "16,000"])

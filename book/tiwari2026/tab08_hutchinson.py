@@ -116,7 +116,7 @@ fall.plot(
     color=plots.GREY,
     ls="--",
     lw=1.2,
-    label="1/√K, from midway between ours at 50",
+    label="1/√K",
 )
 plots.paper(path, COUNTS, [PRINTED[count][0] / WHOLE[0] for count in COUNTS])
 plots.paper(fall, COUNTS, [PRINTED[count][2] for count in COUNTS])

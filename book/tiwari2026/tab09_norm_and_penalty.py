@@ -150,7 +150,7 @@ right.text(
 )
 left.set(xlabel="step", ylabel="test accuracy (%)", ylim=(-3, 103))
 left.set_xlim(0, 1.2 * epochs)
-right.set(xlabel="step", ylabel="length over target", ylim=(0, None))
+right.set(xlabel="step", ylabel="length over target", ylim=(0.8, None))
 figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
 for panel in (left, right):
     plots.thousands(panel)

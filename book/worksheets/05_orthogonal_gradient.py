@@ -25,11 +25,11 @@
 # ## Predict (5 minutes)
 #
 # Sketch the **test accuracy** (vertical axis, 0 to 1) against the **epoch** (horizontal axis, 0 to 300), one curve with ⊥Grad and one with weight decay 4,
-# both at a learning rate of 0.01. Then sketch both once more, dashed, for a learning rate of 0.05. Which of the four curves needs
+# both at a learning rate of 0.01. Then sketch both once more, dashed, for a learning rate of 0.05. Which of the two methods needs
 # tuning?
 
 # %% [markdown]
-# **My prediction.** At which epoch does each of the four curves arrive at 1, if it does? Which of them needs tuning?
+# **My prediction.** At which epoch does each of the four curves arrive at 1, if it does? Which of the two methods needs tuning?
 #
 # *Write here.*
 
@@ -69,7 +69,7 @@ plt.show()
 
 # %% [markdown] tags=["solution"]
 # **What came.** At a rate of 0.01 the five ⊥Grad curves rise together near epoch 100, and decay follows near 200. At 0.05 decay is as early as ⊥Grad
-# was, and ⊥Grad stays low in all five runs.
+# was, and ⊥Grad stays low in all five runs. So ⊥Grad needs a fitting rate; decay does at neither of these two.
 
 # %% [markdown]
 # ## Measure (13 minutes)
@@ -99,7 +99,7 @@ np.linalg.norm(weights), np.linalg.norm(plain), np.linalg.norm(turned)
 
 # %% [markdown]
 # **In the record.** Find for each arm and seed the *wait*: the epochs from a training accuracy of 0.99 to a test accuracy of 0.99. Infinity means
-# that the network never arrives. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one.
+# that the network never arrives. Note as well the epoch at which the test accuracy is 0.99 first. A loop `for (arm, seed), run in runs.groupby(["arm", "seed"])` visits the networks one by one.
 
 
 # %%

@@ -27,7 +27,7 @@
 # | --- | --- | --- |
 # | float32 | lost | broken |
 # | projection (the paper's) | lost | zero |
-# | sum broken | in place | broken |
+# | sum broken | in place, but for a tenth | broken |
 # | repair | in place | zero |
 # | float64 loss | in place | zero |
 
@@ -127,7 +127,7 @@ counts.assign(last=last)
 
 # %% [markdown] tags=["solution"]
 # **A good answer.** "With the projection four to eight spikes remain in each of five seeds, of 16 or 17, and none comes after about step 5,000, so they are fewer and end but are not eliminated. Neither fault is needed alone:
-# the projection still spikes with the sum restored, and 'sum broken' spikes (three seeds of three) with the right gradient in place; each is enough for some, and only with both intact, in *repair* and *float64 loss*, are there none."
+# the projection still spikes with the sum restored, and 'sum broken' spikes (three seeds of three) with nine tenths of the right gradient in place; each is enough for some, and only with both intact, in *repair* and *float64 loss*, are there none."
 #
 # **Rubric, four points.** One for "fewer, not eliminated" with a range. One for the quiet second half: the constraint does something, and an answer that calls it useless loses the point. One for *enough* and *needed* used correctly. One for a limit: one
 # network, one way of breaking the sum, three seeds in that arm, or that the paper does not say in which network it tried the projection. The page [Causes](../liu2026/causes.ipynb) adds that spikes of "sum broken" vanish when the mean of the last layer's rows is

@@ -129,8 +129,8 @@ def one_column(figure: Figure) -> None:
 
     The panels stay in their order, unless one has no title: then they go column by
     column, so that such a panel follows the one above it. Panels with a second y axis
-    stay one. Long labels are broken or turned, and legends of the figure have two
-    columns.
+    stay one. Long titles and labels are broken or turned, and legends of the figure
+    have two columns, or one if two of their longest words do not fit side by side.
     """
     spec_of = write_own_labels(figure)
     # the places of the panels in the old grid: two axes in the same place share one
@@ -142,12 +142,17 @@ def one_column(figure: Figure) -> None:
     grid = GridSpec(len(specs), 1, figure)
     for axes, spec in spec_of.items():
         axes.set_xlabel(fill(axes.get_xlabel(), 38))
+        title = axes.get_title("left")
+        if len(title) > 38:
+            axes.set_title(fill(title, 38), loc="left")
         if any(len(name) > 5 for name in _ticks(axes.xaxis)):
             axes.tick_params(axis="x", labelrotation=30)
         axes.set_subplotspec(grid[specs.index(spec)])
     for legend in list(figure.legends):
-        entries = zip(legend.legend_handles, legend_texts(legend), strict=True)
-        replace_legend(figure, legend, list(entries), columns=2)
+        labels = legend_texts(legend)
+        entries = zip(legend.legend_handles, labels, strict=True)
+        do_two_fit = sum(sorted(map(len, labels))[-2:]) <= 36  # letters
+        replace_legend(figure, legend, list(entries), columns=2 if do_two_fit else 1)
     figure.set_size_inches(4.0, max(2.4, 0.85 * row_height) * len(specs))
 
 
