@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--task", action="append", help=about)
     command.add_argument("--processes", type=worker_count, help="CPU workers, 0: none")
     command.add_argument("--dry-run", action="store_true", help="only say the cost")
-    about = "some steps of each run, which find nothing"
+    about = "some steps of each run, which judge nothing"
     command.add_argument("--smoke", action="store_true", help=about)
     add(_index, help="write the tables beside the records")
     return parser

@@ -182,7 +182,7 @@ class Race:
     """One remedy on one task by the rule of the second tuning.
 
     ``is_smoke`` shrinks every run to some steps, and counts each as generalising at
-    once, so that all of the way is walked and nothing is found. ``folder`` has the
+    once, so that all of the way is walked and nothing is judged. ``folder`` has the
     runs, which a second call finds there.
     """
 
@@ -305,12 +305,13 @@ class Race:
         if not due:
             return f"task {self.task}: all of its runs are recorded, none is trained"
         usual, most = (max(steps - recorded, due) for steps in self.steps())
+        times = [_duration(steps * seconds) for steps in (usual, most)]
         resumed = f", beside {recorded:,} that are recorded" if recorded else ""
         return (
             f"task {self.task}: {len(self.grid)} points, then those around the best, "
             f"then {len(self.design['SECOND_TESTS'])} tests: about {usual:,.0f} steps "
-            f"in {usual * seconds / 60:.0f} minutes of {cores} free cores, at most "
-            f"{most:,.0f} in {most * seconds / 60:.0f}{resumed}"
+            f"in {times[0]} of {cores} free cores, at most {most:,.0f} in {times[1]}"
+            f"{resumed}"
         )
 
     def recorded(self) -> tuple[int, int]:
@@ -497,7 +498,8 @@ def written(
 ) -> list[str]:
     """Write the page of a race of one remedy on some tasks; return its sentences.
 
-    It has the matrix of the remedies with one row more, that of the file.
+    It has the matrix of the remedies with one row more, that of the file, unless the
+    race is a smoke test, which judges nothing.
     """
     titles = shared()["TASKS"]
     columns, sentences, sources = {}, [], []
@@ -505,11 +507,14 @@ def written(
         task_race, title = races[outcome.task], titles[outcome.task]
         source, theirs = of_the_book(outcome.task, task_race.design)
         sources.append(source)
+        columns[title] = theirs
+        if task_race.is_smoke:
+            continue
         columns[title] = theirs | {YOURS: outcome.onsets}
         if outcome.chosen is None:  # one that was not tested never generalised
             columns[title][YOURS] = Series([math.inf])
         sentences += _sentences(title, outcome, theirs, task_race)
-    remedy, is_smoke = task_race.remedy, task_race.is_smoke
+    remedy = task_race.remedy
     name = remedy.path.stem
     about = (
         "Your remedy was tuned and tested by the rule of book/remedies/retune.py; the "
@@ -517,8 +522,9 @@ def written(
         "tuning (test-…) had a coarser grid and runs that end at a test accuracy of "
         "99 %. A remedy that is not beaten is not the best one."
     )
-    if is_smoke:
-        sentences.insert(0, "A smoke test: each run counts as a success at once.")
+    if task_race.is_smoke:
+        sentences = ["A smoke test: it runs; nothing is judged."]
+        about = "The rows are those of the book."
     content = PAGE.format(
         title=f"{escape(name)} beside the remedies of the book",
         sentences="\n".join(f"<p>{escape(text)}</p>" for text in (*sentences, about)),
@@ -559,7 +565,7 @@ def _sentences(
         )
     largest = task_race.design["CAPS"][outcome.task][2]
     for rival, words in RIVALS.items():
-        if rival in theirs and not task_race.is_smoke:
+        if rival in theirs:
             later, low, high = shared()["difference"](
                 outcome.onsets, theirs[rival], largest
             )
@@ -569,6 +575,14 @@ def _sentences(
                 f"{_later(low)} to {_later(high)}, bootstrap over {runs})."
             )
     return sentences
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in words, rounded: "less than a minute", "12 minutes"."""
+    if seconds < 60:
+        return "less than a minute"
+    minutes = round(seconds / 60)
+    return "a minute" if minutes == 1 else f"{minutes} minutes"
 
 
 def _later(steps: float) -> str:
@@ -597,5 +611,7 @@ def race(
     if is_dry_run:
         return
     outcomes = [task_race.run() for task_race in races.values()]
-    page = project.home() / "_build" / "race" / f"{path.stem}.html"
+    # beside the page of a real race
+    name = f"{path.stem}.smoke.html" if is_smoke else f"{path.stem}.html"
+    page = project.home() / "_build" / "race" / name
     print(*written(races, outcomes, page), page, sep="\n")

@@ -505,12 +505,12 @@ def test_a_page_is_judged_by_what_was_registered(record, registered):
     assert closing.beside[claims.MIME]["registered"] == digest("p/fig1")
     registered.write_text(ROWS.replace("a slip", "an error"))
     assert closing.beside[claims.MIME]["registered"] != digest("p/fig1")
-    for wrong, name in (
-        ({k: v for k, v in values.items() if k != "sum"}, "sum"),
-        (values | {"more": values["sum"]}, "more"),
-        (values | {"other": values["sum"]}, "other"),
+    for wrong, name, side in (
+        ({k: v for k, v in values.items() if k != "sum"}, "sum", "claims.yaml lists"),
+        (values | {"more": values["sum"]}, "more", "the page gives it a value"),
+        (values | {"other": values["sum"]}, "other", "the page gives it a value"),
     ):
-        with pytest.raises(PageError, match=f"differ in the row '{name}'"):
+        with pytest.raises(PageError, match=f"differ in the row '{name}': {side}"):
             claims.read("p/fig1", wrong, times=2)
 
 

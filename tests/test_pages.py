@@ -206,7 +206,10 @@ def test_what_a_page_trains_is_changed_in_a_cell_of_its_own(book, monkeypatch):
     right = {"set": "optimizer.lr=0.3", "arms": "a*"}
     for parameters_given, sentence in (
         ({"set": "optimizer.rate=1"}, "'optimizer.rate': use one of optimizer"),
-        ({"arms": "a*"}, "no setting is given: write one as in optimizer.lr"),
+        (
+            {"arms": "a*"},
+            "no setting is given: .*; ARMS only says which arms SET changes",
+        ),
         ({"set": "epochs=30"}, "epochs is 30 already"),
         ({"scale": "smol"}, "unknown scale 'smol': use one of smoke, paper, laptop"),
         (right, "stopped"),
@@ -405,7 +408,11 @@ def test_a_page_beyond_the_paper_is_no_figure_of_it(book):
     toc = book.parent / "_toc.yml"
     toc.write_text(f"{toc.read_text()}  - file: prieto2025/causes.ipynb\n")
     assert list(pages.sources()) == [ID, "prieto2025/causes"]
-    assert checks.check() == []
+    assert checks.check() == [
+        f"Page prieto2025/causes shows the claims of {ID} (write 'causes:' with its "
+        "own into book/prieto2025/claims.yaml, and its id into `evidence.Page`): run "
+        "'python -m book execute prieto2025/causes'."
+    ]
     catalogue.write(entries())
     texts = {p.stem: p.read_text() for p in (book / "generated").rglob("*.md")}
     assert "1 figures and tables and 1 page beyond them." in texts["papers"]

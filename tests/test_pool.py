@@ -70,6 +70,31 @@ def test_the_bar_ends_with_all_steps_that_are_due(tmp_path, monkeypatch, capfd):
     assert counted == [0, 20, 40, 50]
 
 
+@pytest.mark.parametrize("processes", [0, 1])
+def test_the_bar_of_a_resumed_member_begins_where_it_was(
+    tmp_path, monkeypatch, processes
+):
+    """And its rate, which tells what is left, counts the steps of this call alone."""
+    monkeypatch.setattr(pool, "ProcessPoolExecutor", Threads)
+    bars = []
+
+    class Bar(pool.tqdm):
+        def __init__(self, **options):
+            bars.append(self)
+            super().__init__(**options)
+
+    monkeypatch.setattr(pool, "tqdm", Bar)
+    for shown in ("", "no"):
+        monkeypatch.setenv("GROKBOOK_PROGRESS", shown)
+        tiny = experiment(arm(epochs=50, log=50), seeds=(0,))
+        (task,) = pool.tasks([tiny], tmp_path / (shown or "bar"))
+        task.checkpoint.parent.mkdir(parents=True)
+        how = {"checkpoint": task.checkpoint, "should_stop": lambda: True}
+        assert loop.train([task.member], **how) is None  # at step 20
+        assert pool.train([task], device="cpu", processes=processes) == 0
+    assert (bars[0].initial, bars[0].n) == (20, 50)
+
+
 def test_a_log_has_a_line_in_minutes_and_a_terminal_in_seconds(monkeypatch):
     intervals = []
 

@@ -69,12 +69,17 @@ def test_a_race_is_tuned_tested_resumed_and_written(mine, tmp_path, monkeypatch)
     again = entered(one.remedy.path, tmp_path).run()
     assert again.chosen == outcome.chosen and again.onsets.equals(outcome.onsets)
     page = tmp_path / "page.html"
-    smoke, said = own_remedy.written({"a": one}, [outcome], page)
-    assert smoke.startswith("A smoke test: each run counts as a success")
-    assert "On addition modulo 59 mine0 generalises in 5 of 5 runs" in said
+    said = own_remedy.written({"a": one}, [outcome], page)
+    assert said == ["A smoke test: it runs; nothing is judged."]
+    text = page.read_text()
+    assert text.count("<tr>") == 1 + len(DESIGN["START"])
+    assert said[0] in text and "yours" not in text and "was tuned" not in text
+    one.is_smoke = False
+    said = own_remedy.written({"a": one}, [outcome], page)
+    assert "On addition modulo 59 mine0 generalises in 5 of 5 runs" in said[0]
     text = page.read_text()
     assert text.count("<tr>") == 1 + len(DESIGN["START"]) + 1
-    assert "<b>mine0 (yours)</b>" in text and "A smoke test" in text
+    assert "<b>mine0 (yours)</b>" in text and "A smoke test" not in text
     assert {
         p: p.stat().st_mtime_ns for p in project.records_folder().rglob("*")
     } == book
@@ -337,6 +342,13 @@ def test_the_help_has_the_five_forms_of_a_file(capsys):
 def test_the_command_says_the_cost_first(mine, capsys, monkeypatch):
     path = mine(MINE)
     assert command.main(["race", str(path), "--smoke", "--dry-run", "--task", "e"]) == 0
-    assert "task e: 10 points, then those around the best" in capsys.readouterr().out
+    cost = capsys.readouterr().out
+    assert "task e: 10 points, then those around the best" in cost
+    assert " steps in less than a minute of " in cost
+    monkeypatch.setattr(own_remedy.Race, "run", lambda _: None)
+    monkeypatch.setattr(own_remedy, "written", lambda *_: [])
+    for option, page in (("--smoke", "mine0.smoke.html"), ("--task=e", "mine0.html")):
+        assert command.main(["race", str(path), "--task", "e", option]) == 0
+        assert capsys.readouterr().out.endswith(f"/_build/race/{page}\n")
     assert command.main(["race", str(path), "--task", "z"]) == 2
     assert capsys.readouterr().err == "book: unknown task 'z': use one of a, e\n"

@@ -617,6 +617,9 @@ def test_a_choice_names_what_is_near():
     with pytest.raises(UnknownName, match=words) as caught:
         choose("loss", "stabelmax", known)
     assert isinstance(caught.value, ValueError) and caught.value.code == 2
+    words = r"unknown arm 'c': use one of 'a, lr 1', b$"
+    with pytest.raises(UnknownName, match=words):
+        choose("arm", "c", ["a, lr 1", "b"])
     words = r"unknown loss \[\]: use one of none, as none is known$"
     with pytest.raises(UnknownName, match=words):
         choose("loss", [], {})

@@ -445,9 +445,15 @@ def _stale(page_id: str, twin: NotebookNode, closing: dict[str, Any]) -> Iterato
             evidence.reference(cited["name"])  # the file is the listed one
             if evidence.source(cited["name"])["sha256"] != cited["sha256"]:
                 yield f"cites another {cited['name']} than there is now"
-        registry = home() / "book" / page_id.partition("/")[0] / "claims.yaml"
+        folder, _, name = page_id.partition("/")
+        registry = home() / "book" / folder / "claims.yaml"
         registered = closing.get("registered")
-        if registered and registry.is_file() and registered != digest(page_id):
+        if closing["page"] != page_id:  # as in a copy
+            yield (
+                f"shows the claims of {closing['page']} (write '{name}:' with its own "
+                f"into book/{folder}/claims.yaml, and its id into `evidence.Page`)"
+            )
+        elif registered and registry.is_file() and registered != digest(page_id):
             yield "was executed with other claims than are registered now"
     except BookError as error:
         yield f"rests on what cannot be used ({str(error).rstrip('.')})"

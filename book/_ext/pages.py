@@ -173,6 +173,11 @@ def _name_suffix(values: dict[str, Any]) -> str:
 def change_of(values: dict[str, Any]) -> Change:
     """Return the change that the parameters ``set`` and ``arms`` of a page describe."""
     arms = values.get("arms")
+    if arms and not values.get("set"):
+        raise PageError(
+            "no setting is given: write one as in SET='optimizer.lr=0.02'; ARMS only "
+            "says which arms SET changes"
+        )
     return change.read(values.get("set", ""), [arms] if arms else [])
 
 

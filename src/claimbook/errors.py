@@ -82,17 +82,19 @@ def choose(what: str, name: Any, known: Mapping[str, Any] | Collection[str]) -> 
 
     Raises UnknownName if ``known`` does not have the name: "unknown loss 'x': use one
     of a, b". All names are listed if there are at most three, else those that are
-    near, three at most, or the first twelve if none is near. ``what`` is the kind of
-    thing that is named, such as "loss". A caller that needs only the error drops the
-    result.
+    near, three at most, or the first twelve if none is near; one that has a comma is
+    quoted. ``what`` is the kind of thing that is named, such as "loss". A caller that
+    needs only the error drops the result.
     """
     if isinstance(name, str) and name in known:
         return known[name] if isinstance(known, Mapping) else name
     near = difflib.get_close_matches(str(name), known, n=3)
     if len(known) <= 3:
         near += [other for other in known if other not in near]
-    near = near or list(known)[:12] or ["none, as none is known"]
-    raise UnknownName(f"unknown {what} {name!r}: use one of {', '.join(near)}")
+    near = near or list(known)[:12]
+    listed = ", ".join(repr(other) if "," in other else other for other in near)
+    listed = listed or "none, as none is known"
+    raise UnknownName(f"unknown {what} {name!r}: use one of {listed}")
 
 
 def check_type(where: str, value: Any, kind: Any) -> None:

@@ -60,8 +60,14 @@ def read(page: str, row_values: Mapping[str, Any], **fields: object) -> "Sheet":
     """
     sheet, rows = Sheet(page), verdict.rows(page)
     if unmatched := row_values.keys() ^ {row.id for row in rows if row.is_run}:
+        name = min(unmatched)
+        sides = "claims.yaml lists it, and the page gives it no value"
+        if name in row_values:
+            sides = (
+                "the page gives it a value, and claims.yaml lists no such row to run"
+            )
         raise PageError(
-            f"Page {page} and claims.yaml differ in the row '{min(unmatched)}'."
+            f"Page {page} and claims.yaml differ in the row '{name}': {sides}."
         )
     for row in rows:
         value: Any = row_values.get(row.id)  # None for a row that nothing tests

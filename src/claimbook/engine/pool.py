@@ -7,6 +7,7 @@ when their members are recorded.
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import math
 import multiprocessing
@@ -20,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.sharedctypes import Synchronized
+from multiprocessing.sharedctypes import SynchronizedArray
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -207,7 +208,7 @@ def train(
             if fault:
                 faults.append(fault)
         if recorded_count == len(todo):
-            # steps that were saved before this call, or that a stop made needless
+            # steps that a stop made needless
             bar.update(total_steps - bar.n)
     if faults:
         # the exit code of Unfinished says that the same command goes on
@@ -234,12 +235,13 @@ def _in_this_process(
     halved, and a single member that does not is a failure. ``bar`` shows the steps.
     """
     project.note_code()  # training may take hours, in which the code may be edited
+    count_steps = functools.partial(_add_steps, bar)
     while waiting and time.time() < deadline:
         group = waiting.pop(0)
         half = len(group) // 2
         try:
             yield _train_group(
-                group, device, lambda: time.time() > deadline, bar.update
+                group, device, lambda: time.time() > deadline, count_steps
             )
         except torch.OutOfMemoryError:
             if half:
@@ -248,6 +250,15 @@ def _in_this_process(
                 yield 0, f"arm {group[0].arm.name!r} does not fit into the GPU"
         if device == "cuda":
             _free_gpu()
+
+
+def _add_steps(bar: tqdm, made: int, saved: int) -> None:
+    """Add steps to a bar, whose rate leaves out those that were saved earlier."""
+    if saved and not bar.disable:  # a bar that is not shown has none of these
+        bar.initial += saved
+        bar.n += saved
+        bar.last_print_n += saved
+    bar.update(made)
 
 
 def _free_gpu() -> None:
@@ -260,13 +271,14 @@ def _train_group(
     group: list[Task],
     device: str,
     should_stop: Callable[[], bool],
-    count_steps: Callable[[int], Any],
+    count_steps: Callable[[int, int], Any],
 ) -> Outcome:
     """Train a group to its end or a stop, and record each member that ended.
 
     It is stopped, and its state saved, when ``should_stop()`` turns true.
-    ``count_steps(number)`` is called every few steps with the number of those made
-    since the last call, over all members. The outcome has the message of any error but
+    ``count_steps(made, saved)`` is called at first with the number of steps that a
+    checkpoint had, over all members, and then every few steps with the number of those
+    made since the last call. The outcome has the message of any error but
     OutOfMemoryError, which is raised: the group may fit when it is halved. Of a stack
     in which some members diverge, the others are recorded.
     """
@@ -276,12 +288,14 @@ def _train_group(
     # else a stack would share the file of its first member, trained alone
     if len(group) > 1:
         checkpoint = checkpoint.with_name(f"{checkpoint.name}-x{len(group)}")
-    last_epoch: int | None = None  # of the last report; the first counts no steps
+    last_epoch: int | None = None  # of the last report
 
     def report(epoch: int) -> None:
         nonlocal last_epoch
-        if last_epoch is not None:
-            count_steps(len(group) * (epoch - last_epoch))
+        if last_epoch is None:
+            count_steps(0, len(group) * epoch)
+        else:
+            count_steps(len(group) * (epoch - last_epoch), 0)
         last_epoch = epoch
 
     try:
@@ -325,21 +339,25 @@ def _in_processes(
     workers: int,
     deadline: float,
     bar: tqdm,
+    *,
+    is_first: bool = True,
 ) -> Iterator[Outcome]:
     """Train each group in one of several worker processes; yield the outcomes.
 
     There is at least one group and one worker. ``deadline`` is a time of `time.time`,
-    and ``bar`` shows the steps of all workers. Outcomes come as groups end, in any
-    order. If a worker is killed, half as many go on with the members that are left; if
-    it was the only one, the outcome is a failure. A group that does not fit into what
-    others leave of a GPU is trained at the end, by this process alone. OMP_NUM_THREADS
-    and OMP_WAIT_POLICY stay set in this process.
+    and ``bar`` shows the steps of all workers; unless ``is_first`` it has those of
+    their checkpoints already. Outcomes come as groups end, in any order. If a worker is
+    killed, half as many go on with the members that are left; if it was the only one,
+    the outcome is a failure. A group that does not fit into what others leave of a GPU
+    is trained at the end, by this process alone. OMP_NUM_THREADS and OMP_WAIT_POLICY
+    stay set in this process.
     """
     context = multiprocessing.get_context("spawn")
     workers = min(workers, len(waiting))
     stop = context.Event()
-    shared_steps = context.Value("q", 0)  # "q": a whole number of 64 bits
-    steps_shown = 0
+    # made in this call, and saved before it; "q": whole numbers of 64 bits
+    shared_steps = context.Array("q", 2)
+    made_shown = saved_shown = 0
     # A process reads these when it imports torch, and gets them from its parent. They
     # stay set here, where torch is imported already.
     os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
@@ -355,8 +373,11 @@ def _in_processes(
     try:
         while jobs:
             ended, _ = wait(jobs, timeout=1, return_when=FIRST_COMPLETED)
-            bar.update(shared_steps.value - steps_shown)
-            steps_shown = shared_steps.value
+            made, saved = shared_steps[:]
+            if not is_first:
+                saved = 0  # the bar has them
+            _add_steps(bar, made - made_shown, saved - saved_shown)
+            made_shown, saved_shown = made, saved
             for job in ended:
                 group = jobs.pop(job)
                 try:
@@ -373,7 +394,9 @@ def _in_processes(
     message = "a worker process ended without a word (no memory?)"
     if unfinished and workers > 1:
         warnings.warn(f"{message}: fewer at a time go on", stacklevel=2)
-        yield from _in_processes(unfinished, device, workers // 2, deadline, bar)
+        yield from _in_processes(
+            unfinished, device, workers // 2, deadline, bar, is_first=False
+        )
     elif unfinished:
         yield 0, f"{message}: the same command goes on from its checkpoint"
     yield from _in_this_process(too_large, device, deadline, bar)
@@ -395,15 +418,15 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-# What a worker shares with its parent: "stop", an event, and "steps", a count.
+# What a worker shares with its parent: "stop", an event, and "steps", two counts.
 _SHARED: dict[str, Any] = {}
 
 
-def _prepare_worker(stop: Event, shared_steps: Synchronized) -> None:
+def _prepare_worker(stop: Event, shared_steps: SynchronizedArray) -> None:
     """Set up a worker process, which computes with one thread and ends with its parent.
 
     Ctrl-C does nothing to it: the parent sets ``stop`` when training has to stop.
-    ``shared_steps`` is the number of steps made by all workers.
+    ``shared_steps`` has the steps made by all workers, and those that were saved.
     """
     _SHARED.update(stop=stop, steps=shared_steps)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -429,9 +452,11 @@ def _train_in_worker(group: list[Task], device: str, deadline: float) -> Outcome
     def should_stop() -> bool:
         return _SHARED["stop"].is_set() or time.time() > deadline
 
-    def count_steps(number: int) -> None:
-        with _SHARED["steps"].get_lock():
-            _SHARED["steps"].value += number
+    def count_steps(made: int, saved: int) -> None:
+        steps = _SHARED["steps"]
+        with steps.get_lock():
+            steps[0] += made
+            steps[1] += saved
 
     if should_stop():
         return 0, ""
