@@ -265,6 +265,11 @@ def test_home_is_the_checkout(monkeypatch, tmp_path):
             project.home()
 
 
+def test_a_mapping_that_merges_may_be_merged_at_another_depth():
+    text = "p: {a: &a {<<: {x: 0}, x: 1}}\nc: {<<: *a, y: 2}"
+    assert project.parse_yaml(text)["c"] == {"x": 1, "y": 2}
+
+
 def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("GROKBOOK_HOME", str(tmp_path))
     assert project.part("papers") == {}  # a folder of records alone

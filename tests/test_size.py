@@ -38,10 +38,10 @@ def total(*patterns):
 @pytest.mark.parametrize(
     ("patterns", "limit"),
     [
-        (["src/grokbook/**/*.py"], 31_930),
-        (["src/claimbook/**/*.py"], 48_320),
-        (["tests/*.py"], 145_700),
-        (["book/*.py", "book/_ext/*.py"], 38_380),
+        (["src/grokbook/**/*.py"], 31_931),
+        (["src/claimbook/**/*.py"], 48_364),
+        (["tests/*.py"], 145_745),
+        (["book/*.py", "book/_ext/*.py"], 38_378),
     ],
 )
 def test_no_part_grows_unseen(patterns, limit):
@@ -50,7 +50,7 @@ def test_no_part_grows_unseen(patterns, limit):
 
 def test_a_page_does_not_grow_in_the_mean():
     pages = [path.with_suffix(".py") for path in ROOT.glob("book/*/*.ipynb")]
-    assert sum(map(tokens, pages)) / len(pages) < 1_705
+    assert sum(map(tokens, pages)) / len(pages) < 1_730
 
 
 def test_packing_does_not_make_it_smaller(tmp_path):

@@ -145,7 +145,7 @@ def test_settings_in_words():
     said |= {"weights": "float64", "autocast": "bfloat16", "logits times": "0.5"}
     said |= {"initial weights times": "3"}
     assert tables.settings_in_words(replace(one, **parts)) == plain | said
-    whole |= {"schedule": "cosine()"}
+    whole |= {"schedule": "cosine()", "augmentation": "crop(size=8)"}
     changed = replace(one, schedule=Spec("cosine"), augment=Spec("crop", size=8))
     assert tables.settings_in_words(changed) == plain | whole
 

@@ -240,9 +240,7 @@ for panel, key in zip(panels, (INSIDE, HEAD), strict=True):
 panels[1].set(ylabel="")
 for panel in (norm, *panels):
     plots.thousands(panel)
-plots.letter(
-    [norm, *panels], ["layer norm", "batch norm inside", "batch norm at the end"]
-)
+plots.letter([norm, *panels], ["layer norm", "batch norm inside", "batch norm at end"])
 plots.show(figure)
 
 # %% [markdown]

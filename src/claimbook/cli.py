@@ -384,7 +384,8 @@ def _merge(options: argparse.Namespace) -> int:
         replace=options.replace,
         uncommitted=options.uncommitted,
         dry_run=options.dry_run,
-        stems=observing.stems,  # a function, since the store imports no torch
+        # the columns that code of today makes; a function, as the store has no torch
+        stems=observing.stems,
     )
     print(", ".join(f"{len(paths)} {outcome}" for outcome, paths in merged.items()))
     if options.out is None and not options.dry_run:

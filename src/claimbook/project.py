@@ -208,8 +208,14 @@ def _yaml_loader() -> Any:
     import yaml
 
     class Loader(yaml.CSafeLoader):  # ten times as fast as SafeLoader
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            """Return the dict of a node; raises YAMLError if it has a key twice."""
+        def flatten_mapping(self, node: Any) -> None:
+            """Merge into a node what its keys ``<<`` name.
+
+            Raises YAMLError if the node has a key twice. One that others merge comes
+            here again, when merged keys stand beside its own.
+            """
+            if getattr(node, "has_distinct_keys", False):
+                return
             line_of_key = dict[tuple[str, str], int]()
             for key, _ in node.value:
                 identity = (key.tag, str(key.value))  # 1 and "1" are two keys
@@ -221,7 +227,8 @@ def _yaml_loader() -> Any:
                         "once more: leave one out"
                     )
                 line_of_key[identity] = line
-            return super().construct_mapping(node, deep)
+            node.has_distinct_keys = True
+            super().flatten_mapping(node)
 
     return Loader
 

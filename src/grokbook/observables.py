@@ -61,7 +61,8 @@ def _splits(s: Snapshot) -> tuple[tuple[str, SplitOutputs], ...]:
 def core(s: Snapshot) -> Values:
     """Mean loss and accuracy on the training set and on the test set.
 
-    Both of a split are NaN with a NaN in it, or without rows.
+    A loss is NaN with a NaN among the losses, an accuracy with a NaN among the logits,
+    and both without rows.
     """
     values = {}
     for split, outputs in _splits(s):
@@ -245,9 +246,10 @@ def scale_free(s: Snapshot) -> Values:
 def spectrum(s: Snapshot) -> Values:
     """Effective rank and power-law exponent of the features' Gram eigenvalues.
 
-    Features are those of a split, (rows, width). ``power_law_test_float32`` has the
-    exponent as published, of the square roots of the eigenvalues of Z Z^T in float32
-    (see `metrics.gram_eigenvalues`).
+    Features F are those of a split, (rows, width), and Z = F^T F.
+    ``power_law_test_float32`` has the exponent as published, of the square roots of the
+    eigenvalues of Z Z^T in float32 (see `metrics.gram_eigenvalues`). Without rows a
+    rank is 0 and an exponent NaN.
     """
     values = {}
     for split, outputs in _splits(s):

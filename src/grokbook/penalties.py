@@ -68,7 +68,7 @@ def radius(
 
 
 def _taps_at(forward: Forward, site: str) -> list[Tensor]:
-    """Return the activations at all taps named ``site``, or ``site``, a dot and more.
+    """Return the activations at the tap ``site`` and at all taps ``site.*``.
 
     Raises UnknownName if the network has no such tap.
     """
@@ -77,7 +77,8 @@ def _taps_at(forward: Forward, site: str) -> list[Tensor]:
     ]
     if not at_site:
         # raises, as ``site`` is none of the first parts of the names
-        choose("site", site, {name.partition(".")[0] for name in forward.taps})
+        first_parts = dict.fromkeys(name.partition(".")[0] for name in forward.taps)
+        choose("site", site, first_parts)
     return at_site
 
 

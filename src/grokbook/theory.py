@@ -22,8 +22,9 @@ def absorption_margin(
 ) -> float:
     """Return the smallest margin of the correct class at which its loss is 0.
 
-    That is where 1 + the sum of exp(-margin) over competitors rounds to 1 in ``dtype``
-    (eq. 1 and 2, Definition 1). Margins are multiples of 1/128 below 64, rounded to
+    That is where 1 + the sum of exp(-margin) over competitors comes out as 1 in
+    ``dtype`` (eq. 1 and 2, Definition 1), in torch's order of summation, which absorbs
+    some of the terms one by one. Margins are multiples of 1/128 below 64, rounded to
     ``dtype``. Of the ``classes`` the first is the correct one; ``competitors`` of the
     wrong ones, by default all, have the logit 0, and the others -1,000. Without
     competitors the result is 0.

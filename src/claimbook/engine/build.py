@@ -147,7 +147,9 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     """
     pairs = arm.model.options.items()
     option_words = ", ".join(f"{name}={value!r}" for name, value in pairs)
-    network = f"arm {arm.name!r}: network {arm.model.name!r} with {option_words}"
+    network = f"arm {arm.name!r}: network {arm.model.name!r}"
+    if pairs:
+        network += f" with {option_words}"
     fault = f"{network} does not fit data set {arm.dataset.name!r}, which has"
     # with those that it has by default
     chosen = canonical.options("model", arm.model.name, arm.model.options)
@@ -157,7 +159,8 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
         remedy = f"give vocabulary={largest_token + 1}"
         raise BookError(f"{fault} tokens up to {largest_token}: {remedy}")
     # (1, ...), as an evaluation gets it, augmented if the arm says so
-    row, _ = Feed(arm, [0], [data], "cpu", False).rows("train", torch.arange(1))
+    feed = Feed(arm, [0], [data], device="cpu", stacked=False)
+    row, _ = feed.rows("train", torch.arange(1))
     try:
         with torch.no_grad():  # and without a tap, None
             class_count = model(row, None).shape[-1]
@@ -205,11 +208,12 @@ def start(arm: Arm, seed: int) -> tuple[Data, torch.nn.Module]:
 def stack_key(arm: Arm) -> str:
     """Return, as JSON, the settings that arms must share for a stack of their members.
 
-    These are all settings but the name and ``alpha``. Each float among the options of
-    losses, optimizer and penalties is replaced by "a number", as a stack holds it in a
-    tensor with a value for each member. Only betas stay as they are. A number that is
-    written without a point is no float, so members of lr=1 and lr=1.0 are not stacked.
-    Whether members can be stacked at all is asked of `trains_alone`.
+    These are all settings but the name and ``alpha``, a factor on the logits that may
+    differ by member. Each float among the options of losses, optimizer and penalties is
+    replaced by "a number", as a stack holds it, where members differ, in a tensor. Only
+    betas stay as they are. A number that is written without a point is no float, so
+    members of lr=1 and lr=1.0 are not stacked. Whether members can be stacked at all is
+    asked of `trains_alone`.
     """
     plain = arm.as_plain() | {"name": None, "alpha": None}
     for field in {"loss", "optimizer", "penalties", "later_loss"} & plain.keys():
@@ -315,9 +319,9 @@ def optimizer(
     """Return the optimizer of the parameters, changed by the wrappers of the arms.
 
     ``arms`` has one arm for each member, all of one `stack_key`. For one member on a
-    CPU the optimizer is of the class that the arms name. For a stack, or on another
-    device, it is of the class that `stacked_forms` has for it, whose step can be
-    captured. Raises TrainingError if there is none.
+    CPU the optimizer is of the class that the arms name, with its options. For a stack,
+    or on another device, it is of the class that `stacked_forms` has for it, whose step
+    can be captured. Raises TrainingError if there is none.
     """
     rule = resolve("optimizer", arms[0].optimizer)
     rule_options = _stack_options([arm.optimizer for arm in arms], device)
@@ -477,6 +481,7 @@ class Feed:
         pass_count = 1
         if self.is_taken_in_step:  # as many passes as INDICES_AT_ONCE has room for
             most_passes = INDICES_AT_ONCE // (len(self.seeds) * self.n_train)
+            # an epoch is one step
             all_passes = math.ceil(self.arm.epochs / self.batches_per_pass)
             pass_count = max(1, min(most_passes, all_passes))
         generator = torch.Generator()

@@ -397,7 +397,7 @@ class Learner:
         """Return (weights, objective, forward) of one member, in float64 if ``wide``.
 
         ``member`` is its index in the stack. ``forward(weights, is_tapped)`` returns
-        the forward pass on all training rows, as a step makes it but without dropout.
+        the forward pass on all training rows, as a step makes it, but without dropout.
         It has activations if ``is_tapped`` or if a penalty reads them.
         """
 

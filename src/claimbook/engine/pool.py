@@ -150,8 +150,9 @@ def run(
     """Train what an experiment lacks and return its record.
 
     ``out`` is the folder of the record, by default the book's records. ``settings`` are
-    keyword arguments of ``train``. If their time is up too early, the record has the
-    members that ended; raises NoRecord if there is none.
+    keyword arguments of ``train``. If their ``time_budget`` is over too early, the
+    record has the members that ended. Raises NoRecord if there is none, and
+    TrainingError if a member failed.
     """
     train(tasks([experiment], out), **settings)
     return records.load(experiment, out)

@@ -100,9 +100,9 @@ def paired(*values: Series) -> list[Series]:
 
 
 def joined(values: Mapping[Any, Series]) -> DataFrame:
-    """Return a table of a mapping: a column per entry, a row per seed that all have.
+    """Return a DataFrame with a column per entry and a row per seed that all have.
 
-    Raises IndexError for an empty mapping.
+    Seeds are in the order of the first entry. Raises IndexError for an empty mapping.
     """
     columns = zip(values, paired(*values.values()), strict=True)
     return DataFrame(dict(columns), dtype=float)
@@ -212,7 +212,7 @@ def power(table: DataFrame) -> Series:
     """
 
     def slope(values: Series) -> float:
-        """Return the exponent for the values of one seed, none of which is NaN."""
+        """Return the slope for one seed's values by epoch, without NaN and epoch 0."""
         if len(values) < 2 or (values < 0).any():
             return nan
         log_values = np.log(values.clip(lower=1e-300))

@@ -203,8 +203,8 @@ class Run:
         """Return by seed how long after the training set the test set is learned.
 
         This is the epochs from `fitted` to `reaches`, negative where the test set comes
-        first, and infinity if either never comes. ``accuracy`` or ``loss`` is given as
-        in `fitted`.
+        first, and infinity if either never comes. The level of both is one keyword,
+        ``accuracy`` or ``loss``, as in `fitted`; it has no default.
         """
         return events.difference(self.reaches(**measure), self.fitted(**measure))
 
@@ -215,7 +215,7 @@ class Run:
         training loss became NaN. Tiwari et al. (2026) call this the onset; see
         `events.lasting`.
         """
-        # the worst of a column that is to be high
+        # -inf, which is below every level, from a seed's first NaN loss on
         return events.lasting(self._judged(column, -math.inf), above=above)
 
     def last(self, column: str, *, otherwise: float = math.nan) -> Series:

@@ -230,9 +230,10 @@ def end_labels(axes: Axes) -> None:
     heights = axes.transData.transform(points)[:, 1]  # (labels,)
     order = heights.argsort()  # from the lowest to the highest
     steps = gap * np.arange(len(heights))
-    # Less these steps, labels that are one gap apart are level, so that a running
-    # maximum keeps every label at least a gap above the one before it. ``low`` is the
-    # least level of the lowest label, ``high`` the highest one of the topmost.
+    # A level is a height minus its step: labels one gap apart have equal levels, so
+    # that a running maximum keeps every label at least a gap above the one before it.
+    # ``low`` is the least level of the lowest label, ``high`` the greatest of the
+    # topmost.
     low, high = axes.bbox.y0 + gap / 2, axes.bbox.y1 + gap / 2 - gap * len(heights)
     placed = np.empty_like(heights)
     levels = np.maximum.accumulate(heights[order] - steps).clip(low, high)

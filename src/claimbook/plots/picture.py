@@ -39,13 +39,13 @@ _NUDGE = 1 + 3.7e-6  # moves round numbers off from between two roundings
 
 
 class Picture:
-    """A figure for a notebook: a PNG, one for phones, and what it shows, as JSON.
+    """A figure for a notebook: a PNG, one for phones, and what it shows.
 
-    ``png`` is the PNG and ``size`` its (width, height) in CSS pixels; ``narrow`` is the
-    PNG for phones, with panels stacked; ``shown`` is the `shown_content` of the figure.
-    In a page that trains anew ``narrow`` is empty, as such a page is not part of the
-    website. In any other one the figure itself is changed: `one_column` rearranges it
-    for ``narrow``, after all else is taken from it.
+    ``png`` is the PNG, as bytes, and ``size`` its (width, height) in CSS pixels;
+    ``narrow`` is the PNG for phones, with panels stacked; ``shown`` is the
+    `shown_content` of the figure. In a page that trains anew ``narrow`` is empty, as
+    such a page is not part of the website. In any other one the figure itself is
+    changed: `one_column` rearranges it for ``narrow``, after all else is taken from it.
     """
 
     narrow = b""
@@ -142,9 +142,10 @@ def one_column(figure: Figure) -> None:
     grid = GridSpec(len(specs), 1, figure)
     for axes, spec in spec_of.items():
         axes.set_xlabel(fill(axes.get_xlabel(), 38))
-        title = axes.get_title("left")
-        if len(title) > 38:
-            axes.set_title(fill(title, 38), loc="left")
+        lines = axes.get_title("left").splitlines()
+        if any(len(line) > 38 for line in lines):
+            title = "\n".join(fill(line, 38) for line in lines)
+            axes.set_title(title, loc="left")
         if any(len(name) > 5 for name in _ticks(axes.xaxis)):
             axes.tick_params(axis="x", labelrotation=30)
         axes.set_subplotspec(grid[specs.index(spec)])

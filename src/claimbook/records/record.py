@@ -516,7 +516,7 @@ def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> Measured:
 
     ``arm`` is the arm as plain data, ``epochs`` are those that the member logs. A
     member that stopped early measures its rare observables at its last epoch too,
-    which is left out: it is the same for all members of one training.
+    which is left out: one training with one seed always stops at the same epoch.
     """
     logged = {*epochs}
     interval, rare_observables = arm.get("rarely", (1, ()))
@@ -530,7 +530,7 @@ def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> Measured:
     if seed in arm.get("keep_seeds", [seed]):
         measured["kept weights"] = {*arm.get("keep", ())}
     if arm.get("trace"):
-        measured["trace"] = {arm["epochs"]}
+        measured["trace"] = {arm["epochs"]}  # a mark alone: a trace has every step
     return measured
 
 

@@ -229,7 +229,8 @@ def settings_in_words(arm: Arm) -> dict[str, str]:
     """Return the settings of an arm in words, by names such as "optimizer.lr".
 
     Settings that an arm does not use, such as penalties or a factor of 1, are left out,
-    and so are options that a spec does not give.
+    and so are options that a spec does not give; an arm with batches says its schedule
+    and augmentation in any case. Where a training may stop early is not among them.
     """
     settings = {}
     # names are written as words: "stablemax cross entropy"
@@ -246,7 +247,7 @@ def settings_in_words(arm: Arm) -> dict[str, str]:
         "epochs (full batch)" if is_full_batch else "steps": _as_text(arm.epochs),
         "batch size": "" if is_full_batch else _as_text(arm.batch_size),
         "schedule": _as_text(arm.schedule or ("" if is_full_batch else "constant")),
-        "augmentation": "" if is_full_batch else _as_text(arm.augment or "none"),
+        "augmentation": _as_text(arm.augment or ("" if is_full_batch else "none")),
         "weights": arm.dtype,
         "autocast": arm.autocast or "",
         "logits times": "" if arm.alpha == 1 else number(arm.alpha),

@@ -20,10 +20,11 @@ optimizer's class one that names the hooks in ``repr`` and ``state_dict()["hooks
 gives them to copies and pickles; the decorator ``_hook`` notes their names and options
 for that. What a hook has to remember lies in ``state[parameter]``, under the hook's
 name, in tensors that are updated in place, as a captured step needs. A second hook of
-that name on the same parameter would share it. Parameters may be added later. Norms and
-products of float16 and bfloat16 are computed in float32, and else in the dtype of the
-tensors, in which a float32 tensor that is shorter than 1e-19 or longer than 1e19 has no
-norm.
+that name on the same parameter would share it. Parameters may be added later. The
+norm of the whole gradient, in ``unit_steps`` and ``clip``, is computed in float64 where
+the device has it. Other norms and products of float16 and bfloat16 are computed in
+float32, and else in the dtype of the tensors, in which a float32 tensor that is shorter
+than 1e-19 or longer than 1e19 has no norm.
 """
 
 import inspect
