@@ -216,7 +216,8 @@ sheet.box(
     f"float32 loss there are {usual[BASE]}. They end half-way: no run has one after epoch "
     f"{ended} of 10,000. In an MLP of width 20 and in a small VGG-11 "
     f"(runs: {len(seen[VGG, ZERO])}) they go on to the end of training. So a "
-    "missing gradient brings spikes even where the sum is zero."
+    "missing gradient brings spikes even where the sum is zero. It is not the only cause: with mainly "
+    "the sum broken, and nine tenths of that gradient left, the wide MLP has late spikes too."
 )
 
 # %% tags=["hide-input"]

@@ -66,7 +66,8 @@ sheet.box(
     f"a median of {often} loss spikes in {epochs:,} epochs, and spikes in {spiking[single]}. So "
     "it spikes, as the paper says.\n\nBut the spikes are low: a typical one rises to a loss of "
     f"{peak}, while the paper's go back to the loss of guessing, {math.log(10):.2f}. And a loss "
-    "in float64, which ends spikes according to the paper, does not end all of them: "
+    "in float64, which ends spikes according to the paper (it reports no such vision transformer), "
+    "does not end all of them: "
     f"{spiking[exact]} still spike."
 )
 

@@ -95,15 +95,18 @@ which makes the gradients of all classes add up to zero again, should end the lo
 rate). In {runs[512, ZERO].settings.epochs:,} epochs there are {usual[ZERO]:.0f} with it, all before epoch
 {max(lasts[ZERO]) + 1:,}, and {usual[BASE]:.0f} without it (b; medians of {len(spikes[512, ZERO])} runs).
 
-Singh et al.'s table names the activation ReLU. But networks rebuilt with GELU from
-their random numbers have the losses that they logged before training, and those with ReLU do not (c). Prieto et
+Singh et al.'s table names the activation ReLU. But networks rebuilt from the
+authors' random numbers have, before training, the losses of the authors' logs if they use GELU, and not if they use
+ReLU (c).
+
+Prieto et
 al. say that ⊥Grad, their gradient without its part along the weights, needs no tuning. On
-two additions every run learned, and kept what it had learned, at middling learning rates only; at the smallest and
+two addition tasks every run learned, and kept what it had learned, at middling learning rates only; at the smallest and
 the largest that we tried hardly any did (not drawn).
 
-New here, among other things: with a cross-entropy that cannot round, the lead of the largest logit over
-the next (logits are the outputs of a network) grows for a while at about the pace that β2, a setting of
-Adam, sets (d).""")
+New here, among other things: for a while it is Adam that sets how fast a network grows more certain. With a
+cross-entropy that cannot round, the lead of its largest output, or logit, over the next grows at about a pace that
+follows from β2, a setting of Adam (d).""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-10

@@ -138,8 +138,8 @@ axes.plot(
     [], [], "s", color="white", mec=plots.BLACK, ms=7, label="95 % right for good"
 )
 plots.paper(axes, [], [])
-for name, alpha in (("test loss", 1), ("training loss", 0.4)):
-    bar = {"lw": 9, "solid_capstyle": "butt", "color": plots.BLACK, "alpha": alpha}
+for name, color in (("test loss", plots.BLACK), ("training loss", "#A6A6A6")):
+    bar = {"lw": 9, "solid_capstyle": "butt", "color": color}
     axes.plot([], [], label=name, **bar)
 figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2)
 plots.show(figure)

@@ -86,12 +86,13 @@ found = {
 sheet = claims.read(page.name, found, window=WINDOW, width=d)
 peak, bottom = claims.median(low), claims.median(push.last(energy("layer 1")))
 sheet.box(f"""A gradient can change the length of a network's activations, or turn them. The radial energy is the part
-that changes the length, scaled so that a gradient in a random direction has 1, which is chance. The paper says that with
+that changes the length, scaled so that a gradient in a random direction has 1, which is chance
+(the paper's "isotropic random baseline"). The paper says that with
 its penalty, which draws the lengths of activations to a target, the radial energy lies far below 1, near {PRINTED}, from the start.
 
 Here the radial energy of the whole gradient, of loss and penalty, rises to {peak:.0f} in layer 2, and higher in layer 1,
 by epoch {WINDOW:,}, at which the paper's networks generalise. So the sentence fails: the penalty adds a gradient that
-changes lengths alone.
+changes lengths alone. Even so, up to then most of the gradient still turns the activations (not drawn).
 
 For the gradient of the loss alone the sentence comes true late, and in one layer. In layer 1 it is
 above 1 until about epoch 1,000 and then falls to {bottom:.2f}; in layer 2 it ends above 1.""")

@@ -163,8 +163,9 @@ def _numbers(value: Any, *, are_floats: bool) -> Any:
 def _tables(name: str, home: Path) -> dict[str, Any]:
     """Return the tables in the "defaults" or "keys" file that book/project.yaml names.
 
-    ``name`` is "defaults" or "keys", and ``home`` the folder of the book. The result is
-    {} if project.yaml names no such file. Raises BookError if the file is missing.
+    ``name`` is "defaults" or "keys". ``home`` is `project.home`, whose project.yaml
+    `project.part` reads; it is an argument for the cache alone. The result is {} if
+    project.yaml names no such file. Raises BookError if the file is missing or no JSON.
     """
     file = project.part("settings").get(name)
     if not file:

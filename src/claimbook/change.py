@@ -117,7 +117,11 @@ class Change:
         return values_by_path
 
     def _changed(self, arm: Arm) -> Arm:
-        """Return an arm with the new values of those settings that it has."""
+        """Return an arm with the new values of those settings that it has, in order.
+
+        An arm that ``arms`` does not name stays as it is. A value takes the type of the
+        old one; raises BookError if it cannot.
+        """
         if not is_named(arm, self.arms):
             return arm
         for path, value in self.settings.items():
@@ -243,7 +247,8 @@ def _with_setting(arm: Arm, path: str, value: Any) -> Arm:
         """Return a part of the arm's field, with the new value if it has the setting.
 
         A field is one spec, or has as parts several specs, or the epoch and the spec of
-        a later loss.
+        a later loss. ``field``, ``option``, which is "" for the spec's name, and
+        ``value`` are those of `_with_setting`.
         """
         if not isinstance(part, Spec):
             return part  # the epoch

@@ -87,6 +87,7 @@ class StableMaxLoss(nn.Module):
         if self.weight is not None:
             weights = weights * self.weight.to(rows)
         label_weights = losses.pick(weights, labels)  # (*rows), as the loss is
+        # it and ``scores`` are StableMax's, or those of a subclass
         loss = self.loss_function(rows, labels, dtype=self.dtype, reduction="none")
         # with a logit of inf the loss is NaN, as torch's: inf - inf is not a loss
         loss = loss.masked_fill((rows == torch.inf).any(dim=-1), torch.nan)

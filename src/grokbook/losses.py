@@ -64,7 +64,8 @@ def label_column(logits: Tensor, labels: Tensor) -> Tensor:
     Raises ValueError for labels of another shape, even with as many entries, and for
     labels that are not whole numbers. Whether a label is a class is not checked.
     """
-    if labels.is_floating_point() or labels.dtype == torch.bool:
+    is_whole = not (labels.is_floating_point() or labels.is_complex())
+    if not is_whole or labels.dtype == torch.bool:
         raise ValueError(f"labels are numbers of classes, not {labels.dtype}")
     if labels.shape != logits.shape[:-1]:
         raise ValueError(

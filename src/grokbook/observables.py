@@ -331,7 +331,11 @@ def neural_collapse(s: Snapshot) -> Values:
     makes=("correct_logit", "mean_logit", "residual_mass", "collapsed"),
 )
 def mean_logits(s: Snapshot) -> Values:
-    """Those values of ``inflation`` that are means over training samples."""
+    """Those values of ``inflation`` that are means over training samples.
+
+    They are the label's logit, all logits, the summed probability of the wrong classes,
+    and the share of samples whose float32 loss is exactly 0.
+    """
     z, labels = s.train.logits, s.train.labels
     return {
         "correct_logit": z.gather(-1, labels[..., None]).double().mean(),

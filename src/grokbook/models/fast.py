@@ -3,8 +3,8 @@
 Each equals the plain form up to the order of summation, in every derivative, and
 `claimbook.protocol.switched` switches them on and off: ``now`` has their state. None
 with a derivative that is written by hand is used in forward mode, where torch makes it
-0. Versions of the libraries differ
-in the order of summation too, so a record names those that it was made with.
+0. Versions of the libraries differ in the order of summation too, so a record names
+those that it was made with.
 """
 
 import math
@@ -316,10 +316,11 @@ def _scores_by_pair(queries: Tensor, keys: Tensor, tokens: Tensor) -> Any:
     query_tokens, key_tokens = tokens.unbind(1)[-len(queries) :], tokens.unbind(1)
 
     def score_from_table(q: int, k: int) -> Tensor:
-        """Return scores (batch, heads), looked up among those of all pairs of tokens.
+        """Return scores (batch, heads) of the q-th query and the key at position k.
 
-        ``queries``, ``keys``, their tokens and ``vocabulary`` are those of
-        `_scores_by_pair`.
+        Queries are counted from the first that is asked for. Scores are looked up among
+        those of all pairs of tokens. ``queries``, ``keys``, their tokens and
+        ``vocabulary`` are those of `_scores_by_pair`.
         """
         # (query tokens, key tokens, heads)
         pair_scores = torch.einsum("ahd,bhd->abh", queries[q], keys[k])

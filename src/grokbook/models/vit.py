@@ -59,7 +59,8 @@ class ViT(nn.Module):
     def forward(self, x: Tensor, tap: Tap | None = None) -> Tensor:
         """Return logits (batch, classes) of images x (batch, 3, 32, 32).
 
-        ``tap(name, x)`` is called at each of ``places`` and may return another x.
+        ``tap(name, x)`` is called at each name in ``self.places``, such as
+        "residual.0" with x (batch, 65, width), and may return another x.
         """
         # (batch, patches, colours and pixels), in the order of a convolution's weight
         x = F.pixel_unshuffle(x, PATCH).flatten(2).transpose(1, 2).contiguous()

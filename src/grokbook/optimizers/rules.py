@@ -172,8 +172,8 @@ class Stack(Optimizer):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Copy a saved state into the present tensors, which a captured step reads.
 
-        The hyperparameters of ``state_dict`` are not loaded. An entry of a parameter
-        that ``state_dict`` lacks stays as it is; a parameter that it lacks raises
+        The hyperparameters of ``state_dict`` are not loaded. An entry that a
+        parameter has only here stays as it is; a parameter that is only here raises
         KeyError.
         """
         # these dicts are the optimizer's own, so what is put into them stays
@@ -181,14 +181,15 @@ class Stack(Optimizer):
             for name, saved in state_dict["state"][key].items():
                 if name in own_state:
                     tree_map(Tensor.copy_, own_state[name], saved)
-                else:  # what a hook makes in its first step
+                else:  # what a hook on the optimizer makes in its first step
                     own_state[name] = tree_map(torch.clone, saved)
 
 
 class StackedAdamW(Stack):
     """This module's ``AdamW`` for a stack: the same up to rounding, in fewer passes.
 
-    With ``amsgrad`` it divides by the largest second moment so far.
+    All parameters of a group share a count of steps, so they need gradients in the same
+    steps. With ``amsgrad`` it divides by the largest second moment so far.
     """
 
     numbers = {
@@ -212,11 +213,14 @@ class StackedAdamW(Stack):
             self.state[p] = {"step": count} | moments
 
     def _update(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
-        """Make one step of the parameters of a group that have a gradient."""
+        """Make one step of ``parameters``, those of the group with a gradient.
+
+        There is at least one.
+        """
         grads = gradients(parameters)
         m = [self.state[p]["exp_avg"] for p in parameters]
         v = [self.state[p]["exp_avg_sq"] for p in parameters]
-        step = self.state[parameters[0]]["step"]
+        step = self.state[parameters[0]]["step"]  # one tensor () for the whole group
         beta1, beta2 = group["betas"]
         lr, eps, decay = group["lr"], group["eps"], group["weight_decay"]
         torch._foreach_lerp_(m, grads, 1 - beta1)
