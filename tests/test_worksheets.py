@@ -215,3 +215,26 @@ def test_no_page_overwrites_what_it_imports(folder):
         if page_id.startswith(f"{folder}/"):
             source = "\n".join(code(notebooks.read_source(path)))
             assert overwritten(source) == set(), page_id
+
+
+def iterated_sets(source):
+    """Lines of a module that go through a set, whose order differs by process."""
+
+    def is_set(node):
+        if isinstance(node, ast.BinOp):
+            return is_set(node.left) or is_set(node.right)
+        return isinstance(node, ast.Set | ast.SetComp)
+
+    loops = (ast.For, ast.comprehension)
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, loops)]
+    return [node.iter.lineno for node in nodes if is_set(node.iter)]
+
+
+def test_no_page_goes_through_a_set():
+    """Else its figure has another digest in every second process."""
+    assert iterated_sets("for a in {1, 2} & b: pass\n[c for c in {3}]") == [1, 2]
+    assert iterated_sets("for a in sorted({1, 2}): pass") == []
+    for page_id, path in pages.sources().items():
+        assert iterated_sets("\n".join(code(notebooks.read_source(path)))) == [], (
+            page_id
+        )

@@ -170,7 +170,7 @@ for key, epochs in when.items():
         if key[0] == top:
             words = f"{STABLE}, {words}"
         right.text(4, places[key], words, va="center", fontsize=9)
-for loss in {SOFT, FREE} & set(ARMS[top]):
+for loss in (loss for loss in (SOFT, FREE) if loss in ARMS[top]):
     right.text(4, places[top, loss], loss, va="center", fontsize=9)
 groups = [
     sum(y for (one, _), y in places.items() if one == where) / len(ARMS[where])
