@@ -107,7 +107,8 @@ trained for fewer units than even the earliest run of their network needed.
 The MLP takes more units the larger
 its decay, partly since decay delays its fit of the training set too; at a rate of 0.05 a decay of 8
 keeps it from fitting. Other networks and data have other numbers: Singh et al.'s transformer with a layer norm takes
-about {claims.median(pace[NORM]):.1f} units, Tiwari et al.'s MLP {claims.median(pace[TIWARI]):.1f}, and about half as many where the decay is a tenth of the weakest of these, so that there the product counts less (not drawn); with fewer sums Prieto et al.'s MLP
+about {claims.median(pace[NORM]):.1f} units, Tiwari et al.'s MLP, small and with three fifths of
+the sums, {claims.median(pace[TIWARI]):.1f}, and about half as many where the decay is a tenth of the weakest of these, so that there the product counts less (not drawn); with fewer sums Prieto et al.'s MLP
 takes {claims.median(pace[FEWER]):.0f} units.""")
 
 # %% tags=["hide-input"]
