@@ -503,3 +503,14 @@ def carried_over() -> Rows:
         one |= {"dataset": data, "model": model, "epochs": CARRIED_STEPS}
         del one["log"]
         yield one
+
+    # is it the rate? the two whose strength is not that of a published method
+    yield experiment("slower-c", "", seeds=SECOND_TESTS)
+    yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
+    yield shared(log=((200, 2), (600, 5), (END, 20)))
+    for remedy in ("⊥Grad", "decay"):
+        strength = SECOND["chosen"]["b"][remedy][1]
+        one = second_arm(remedy, 0.01, strength, "b")
+        one |= {"dataset": data, "model": model, "epochs": CARRIED_STEPS}
+        del one["log"]
+        yield one

@@ -347,3 +347,15 @@ def judged_after_all() -> Rows:
     for name, model in (("no norm", plain), ("norm", normed)):
         yield row(f"{name}, decay 1", model=model, optimizer=adamw(decay=1.0))
         yield row(f"{name}, penalty", model=model, penalties=increments())
+
+
+@EXPERIMENTS.section
+def spikes_of_strong_decay() -> Rows:
+    """Does the loss spike of strong decay at the paper's width come from rounding?"""
+    yield experiment("spike512", "")
+    seen = ("core", "norms", "collapse", "mean_logits")
+    yield shared(optimizer=adamw(decay=STRONG), epochs=18_000, only="paper")
+    yield shared(observables=seen, keep=())
+    yield row("strong decay")
+    exact = Spec("softmax_cross_entropy", dtype="float64")
+    yield row("strong decay, float64 loss", loss=exact)
