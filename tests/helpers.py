@@ -39,6 +39,12 @@ def without_test_rows():
     return replace(data, x_test=data.x_test[:0], y_test=data.y_test[:0])
 
 
+def without_training_rows():
+    """A task that is not the book's, without a training set."""
+    data = datasets.modular(p=11)
+    return replace(data, x_train=data.x_train[:0], y_train=data.y_train[:0])
+
+
 def pairs(one):
     """Each two things that an arm combines: data, network, loss, observables, ..."""
     specs = {

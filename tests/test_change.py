@@ -46,6 +46,15 @@ TINY = experiment(arm("plain", log=10), arm("decay 1", log=10, optimizer=QUICK))
         ),
         ("log=3", "unknown setting 'log': use one of dataset, "),  # only measured
         ("lr=0.1", "unknown setting 'lr': use optimizer.lr"),
+        # another optimizer has other options, wherever in the text it stands
+        (
+            "optimizer=sgd optimizer.eps=1e-6",
+            "unknown setting 'optimizer.eps': use one",
+        ),
+        (
+            "optimizer.eps=1e-6 optimizer=sgd",
+            "unknown setting 'optimizer.eps': use one",
+        ),
         ("loss=stablemx", "unknown loss 'stablemx': use one of "),
         ("optimizer.lr=fast", "optimizer.lr cannot be 'fast': it is 0.01 in the book"),
         ("optimizer.lr={[]:1}", "optimizer.lr cannot be '{[]:1}': it is 0.01 in"),
@@ -87,6 +96,13 @@ def test_arms_are_patterns_and_one_that_no_name_fits_is_told():
     halved = change.read("optimizer.weight_decay=2").of(TINY)
     assert [a.optimizer.options["weight_decay"] for a in halved.arms] == [2.0, 2.0]
     assert change.read("optimizer.weight_decay=0").altered(TINY) == ["decay 1"]
+    # an option of a new name can be given beside it
+    momentum = change.read("optimizer.momentum=0.5 optimizer=sgd")
+    momentum.check([TINY])
+    assert [a.optimizer for a in momentum.of(TINY).arms] == [
+        Spec("sgd", lr=0.01, momentum=0.5),
+        Spec("sgd", lr=0.05, weight_decay=1, momentum=0.5),
+    ]
 
 
 def test_what_hangs_together_is_changed_together():
@@ -104,6 +120,12 @@ def test_what_hangs_together_is_changed_together():
     (larger,) = change.read("dataset.p=13").of(experiment(arm())).arms
     assert larger.dataset.options == {"p": 13}
     assert [larger.model.options[n] for n in ("classes", "vocabulary")] == [13, 13]
+    scalars = arm(
+        dataset=Spec("modular", p=11, encoding="scalar"),
+        model=Spec("mlp", vocabulary=0, features=2, widths=(16,), classes=11),
+    )
+    (larger,) = change.read("dataset.p=13").of(experiment(scalars)).arms
+    assert [larger.model.options[n] for n in ("classes", "vocabulary")] == [13, 0]
     softmax = Spec("softmax_cross_entropy", dtype="float64", smoothing=0.1)
     phases = arm(loss=softmax, later_loss=(20, softmax))
     (other,) = change.read("loss=stablemax_cross_entropy").of(experiment(phases)).arms

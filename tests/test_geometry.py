@@ -59,6 +59,16 @@ def test_lengths_angles_and_a_turned_head_are_told_apart():
     assert opposite.duality_error == near(2.0)
 
 
+def test_classes_of_one_mean_have_not_collapsed():
+    features = torch.tensor([[1.0, 0], [-1, 0], [0, 2], [0, -2]])
+    labels = torch.tensor([0, 0, 1, 1])
+    distances = neural_collapse(features, labels, torch.eye(2))
+    assert distances.within_over_between == torch.inf
+    assert distances.spread_of_lengths.isnan()
+    alike = neural_collapse(torch.ones(4, 2), labels, torch.eye(2))
+    assert alike.within_over_between.isnan()
+
+
 def test_a_class_without_a_sample_is_left_out():
     features, labels, head = ideal()
     kept = labels != 3

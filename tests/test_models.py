@@ -355,6 +355,7 @@ def test_vit_is_torchs_encoder_on_patches_of_a_convolution():
     for block in model.blocks:
         seen = torchs(block, 12, activation="gelu", norm_first=True)(seen)
     close(model(x), model.head(model.norm(seen)[:, 0]))
+    assert model(x[:0]).shape == (0, 10)
     start = ViT(10, width=64, depth=1, hidden=64)
     assert (start.class_token == 0).all()
     assert start.position.std().item() == pytest.approx(0.02, rel=0.05)

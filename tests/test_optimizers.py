@@ -174,6 +174,9 @@ def test_a_stack_resumes_to_the_bit_and_gradients_stay():
         assert same(first, second)
         set_gradients(second, 7)
         assert same([p.grad for p in first], [p.grad for p in second])
+        one = hook(together(rule, named(parameters(members=1))))
+        with pytest.raises(ValueError, match=r"a state has shape .3, .*, not .1, "):
+            one.load_state_dict(resumed.state_dict())
 
 
 def test_projection_is_orthogonal_and_rescaling_keeps_the_norm():

@@ -60,6 +60,7 @@ def test_radius_and_activations_are_the_formula_at_their_sites():
         radius = partial(penalties.radius, strength=0.3, target=target)
         slope = grad(lambda h, radius=radius: radius(forward(pre=h)))(empty)
         assert (slope[-1] == 0).all() and slope[:-1].abs().min() > 0
+        assert grad(lambda h, radius=radius: radius(forward(pre=h)))(h[:0]).numel() == 0
 
 
 def test_members_and_derivatives_of_every_penalty():

@@ -282,6 +282,22 @@ def test_one_that_sees_less_does_not_take_what_others_see(
     assert len(contents(tmp_path)) == 2
 
 
+def test_weights_kept_in_another_dtype_do_not_take_the_place_of_recorded_ones(
+    two, tmp_path
+):
+    a, b = two.arms
+    whole = replace(a, keep=(30,))
+    half = replace(whole, keep_dtype="float16")
+    first = experiment(whole, b)
+    second = experiment(half, b, name="prieto2025/fig07")
+    weights = {30: {"w": torch.ones(2)}}
+    records.add(first, result(whole, 0, kept=weights), tmp_path)
+    assert (half, 0) in records.missing(second, tmp_path)
+    records.add(second, result(half, 0, kept=weights), tmp_path)
+    for one in (first, second):
+        assert (one.arms[0], 0) not in records.missing(one, tmp_path)
+
+
 def test_one_that_measures_more_rarely_does_not_take_what_others_see(two, tmp_path):
     a, b = two.arms
     often = replace(a, observables=("core", "spectrum"))

@@ -76,6 +76,10 @@ NAMES = [
     ({"observables": ("norms",)}, "has to measure train_loss at every log: add core"),
 ]
 FITTING = [
+    (
+        {"dataset": Spec("helpers:without_training_rows")},
+        "which has no training rows: give it one at least",
+    ),
     ({"dataset": Spec("modular", p=13)}, "tokens up to 12: give vocabulary=13"),
     (
         {"model": Spec("mlp", **MLP.options | {"classes": 7})},
@@ -197,6 +201,7 @@ SENT_IN = [  # by a stranger; each had a plausible number for an answer
     (lambda: Layout(vocabulary=2, dropout_at=["mlp"]), "unknown site of dropout 'mlp'"),
     (lambda: Layout(vocabulary=2, read="first"), "value of read 'first': use one of"),
     (lambda: Layout(vocabulary=2, read=0), "value of read 0: use one of last, all"),
+    (lambda: Layout(vocabulary=2, gated=True, hidden=(8, 4)), "are of one width"),
     (lambda: Layout(vocabulary=2, hidden=()), r"hidden=\(\): give at least one hidden"),
     (lambda: Layout(vocabulary=2, heads=3), "width=128 .* not a multiple of heads=3"),
     (lambda: arm(observables="core"), r"observables is a list .* \['core'\]"),

@@ -276,6 +276,7 @@ def test_what_project_yaml_lacks_or_has_too_much_is_told(monkeypatch, tmp_path):
     for name, text, words in (
         ("missing", "", "project.yaml is missing"),
         ("broken", "papers: [", "is not YAML"),
+        ("no date", "papers: {day: 2026-13-01}", "is not YAML: month must be in 1..12"),
         ("bytes", b"\xff", "is not in UTF-8"),
         ("merged", "a: 1\n<<<<<<< HEAD\n", "line 2, is of a conflict in git"),
         ("twice", "a: 1\na: 2", "line 2 has the key 'a' of line 1 once more: leave"),
@@ -467,6 +468,22 @@ def test_outside_of_a_checkout_the_site_has_the_records(outside, edition, monkey
         assert "index.csv" in kept and not [name for name in kept if ".py" in name]
         assert not (outside / "made" / "ran").exists()
         assert downloads.published()[0] == site  # the digest is none of the address
+
+
+def test_two_processes_may_fetch_a_site_at_once(outside, edition, monkeypatch):
+    content, digest = edition
+    folder = outside / "cache"
+    unpack = archive._unpack_data
+
+    def unpack_in_both(content, into):
+        unpack(content, into)
+        if not list(folder.rglob(digest)):  # the other process comes first
+            shutil.copytree(into, into.parent.parent / digest)
+
+    monkeypatch.setattr(archive, "_unpack_data", unpack_in_both)
+    with served({ZIP: content}) as (site, _):
+        monkeypatch.setenv("GROKBOOK_SITE", f"{site}/#sha256={digest}")
+        assert len(grokbook.members()) == 1
 
 
 @pytest.mark.parametrize(

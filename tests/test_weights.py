@@ -36,6 +36,10 @@ def test_absorbed_steps():
     ulp = torch.finfo(torch.float32).eps * weight
     assert metrics.absorbed_fraction(weight, ulp / 2) == 0.75
     assert metrics.absorbed_fraction(weight, ulp) == 0
+    assert metrics.absorbed_fraction(weight, torch.stack([ulp / 2, ulp])) == 0.375
+    for other in (step[:1], step[:, None], step[0]):  # each would broadcast
+        with pytest.raises(ValueError, match="is no step of"):
+            metrics.absorbed_fraction(weight, other)
 
 
 def test_update_norm():

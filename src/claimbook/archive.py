@@ -43,9 +43,12 @@ def site_folder(site: str) -> Path:
             # on the disk of the folder, so that it can be moved there at once, whole
             with TemporaryDirectory(dir=folder.parent) as temporary:
                 _unpack_data(_download(address, sha256), Path(temporary) / "data")
-                # another process may have put its copy there meanwhile
-                if not folder.is_dir():
+                try:
                     os.replace(Path(temporary) / "data", folder)
+                except OSError:
+                    # another process may have put its copy there meanwhile
+                    if not folder.is_dir():
+                        raise
     except Exception as error:  # the network, the disk or the file: a dozen types
         reason = str(error).partition("\n")[0][:120]
         message = f"{address} cannot be fetched ({reason}): set GROKBOOK_HOME to a copy"

@@ -35,7 +35,7 @@ class Change:
     A path is a field of `Arm`, such as "epochs", or a field and an option of its spec,
     such as "optimizer.lr". The path of a field with a spec alone, such as "optimizer",
     changes the name of the function or class; of the options those stay that the new
-    one has too.
+    one has too. Names change before options, which are therefore those of the new name.
     """
 
     settings: dict[str, Any]
@@ -43,6 +43,8 @@ class Change:
 
     def __post_init__(self) -> None:
         refuse_text("arms", self.arms)
+        names_first = sorted(self.settings.items(), key=lambda item: "." in item[0])
+        object.__setattr__(self, "settings", dict(names_first))
 
     def __str__(self) -> str:
         text = ", ".join(f"{path} = {value}" for path, value in self.settings.items())
@@ -73,9 +75,8 @@ class Change:
         if not arms:
             raise BookError("no experiment is trained here: there is nothing to change")
         check_named(arms, self.arms)
-        values_by_path = self._values_by_path(experiments)
         for path, value in self.settings.items():
-            for old in _known_values(path, values_by_path):
+            for old in _known_values(path, self._values_by_path(experiments)):
                 _converted(path, value, old)  # raises where it does not fit
             of_path = Change({path: value}, self.arms)
             if not any(map(of_path.altered, experiments)):
@@ -83,6 +84,8 @@ class Change:
                     f"{path} is {value} already in every arm that has it: nothing "
                     "would change"
                 )
+            # the next setting has to fit what this one leaves, such as its optimizer
+            experiments = [of_path.of(experiment) for experiment in experiments]
 
     def levelled(self, experiments: Sequence[Experiment]) -> list[str]:
         """Return a sentence for each setting that has several values in arms to change.
@@ -234,8 +237,8 @@ def _with_setting(arm: Arm, path: str, value: Any) -> Arm:
     """Return an arm with another value of a setting that it has.
 
     A change of the modulus ``dataset.p`` changes the numbers of classes and tokens of
-    the network with it, unless numbers are written as codes, whose length p then sets.
-    A change of ``epochs`` changes what is logged and kept at the last epoch.
+    the network with it; a network that takes no tokens has 0 of them and keeps that. A
+    change of ``epochs`` changes what is logged and kept at the last epoch.
     """
     field, _, option = path.partition(".")
     if path == "epochs":
@@ -263,12 +266,12 @@ def _with_setting(arm: Arm, path: str, value: Any) -> Arm:
         changed: Any = tuple(map(with_value, old))
     else:
         changed = with_value(old)
-    if path == "dataset.p" and "encoding" not in arm.dataset.options:
+    if path == "dataset.p":
         growth = value - _options(field, arm.dataset)["p"]  # of the modulus
         counts = {
             name: count + growth
             for name, count in arm.model.options.items()
-            if name in COUNTED
+            if name in COUNTED and count > 0
         }
         arm = replace(arm, model=Spec(arm.model.name, **arm.model.options | counts))
     return replace(arm, **{field: changed})

@@ -191,12 +191,15 @@ def read_yaml(path: Path, kind: type = dict) -> Any:
 def parse_yaml(text: str) -> Any:
     """Return the content of a text in YAML, which callers must not change.
 
-    It is None for a text without content. Raises YAMLError if the text is not YAML, or
-    if a mapping has a key twice.
+    It is None for a text without content. Raises YAMLError if the text is not YAML, has
+    a date that there is not, or has a key twice in a mapping.
     """
     import yaml
 
-    return yaml.load(text, _yaml_loader())
+    try:
+        return yaml.load(text, _yaml_loader())
+    except ValueError as error:  # of a value, such as the date 2026-13-01
+        raise yaml.YAMLError(str(error)) from error
 
 
 @cache

@@ -256,7 +256,9 @@ def taylor_cross_entropy(
 
     The weight of a class is 1 + x + x^2/2 with x = z - min z over its row. The gradient
     flows through the minimum (the paper's implicit regularisation) unless
-    ``detach_min``. Tied minima share their part of the gradient evenly.
+    ``detach_min``. Tied minima share their part of the gradient evenly. A weight beyond
+    ``dtype`` (x > 2.6e19 in float32, x > 360 in float16) makes the loss infinite or
+    NaN.
     """
     logits = logits.to(dtype)
     lowest = logits.amin(dim=-1, keepdim=True)
@@ -440,9 +442,11 @@ def clamped_cross_entropy(
     """Return softmax CE of logits that are at most ``depth`` below their row's largest.
 
     Lower logits are raised to that, so that no exponential underflows (Liu et al. 2026,
-    section B.2.10). A raised logit has no gradient, and none flows to the largest logit
-    through the raised ones. With a depth of 0 all are raised to the largest one, and so
-    are logits for which ``dtype`` rounds ``depth`` away, in float32 those beyond 1e9.
+    section B.2.10). ``depth`` is a number or a tensor (). A raised logit has no
+    gradient, and none flows to the largest logit through the raised ones. With a depth
+    of 0 all are raised to the largest one, and so are logits for which ``dtype`` rounds
+    ``depth`` away, in float32 and with the default those from 2^31 on. Of a logit that
+    is exactly at the limit torch halves the gradient.
     """
     logits = logits.to(dtype)
     logits = torch.maximum(logits, logits.detach().amax(dim=-1, keepdim=True) - depth)

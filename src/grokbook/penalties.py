@@ -113,12 +113,13 @@ class _RadialError(torch.autograd.Function):
         # f = sum over rows of (|h| - target)^2 / numel, as the mean over rows and the
         # division by the width are one over all entries; so
         # df/dh = 2 / numel (1 - target / |h|) h, and at h = 0 it is 0 whatever stands
-        # for |h|
+        # for |h|: 1 does, as a division by 0 would make it NaN
         (h,) = ctx.saved_tensors
         length = torch.linalg.vector_norm(h, dim=-1)
         excess = 1 - ctx.target / torch.where(length > 0, length, 1)
         # the second is the target's
-        return h * (2 / h.numel() * grad * excess)[..., None], None
+        entry_count = max(h.numel(), 1)  # without rows the gradient is empty
+        return h * (2 / entry_count * grad * excess)[..., None], None
 
 
 @reads_taps

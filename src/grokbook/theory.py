@@ -71,7 +71,8 @@ def adam_update(
     ``gradients`` are pairs of a gradient and the number of successive steps that have
     it; ``eps`` is Adam's constant, not the residual mass. The moments begin at 0. NaN
     or an infinite gradient makes it NaN. Raises ZeroDivisionError without steps, and
-    for gradients that are all 0 with an eps of 0.
+    for gradients whose squares are all 0 with an eps of 0, and OverflowError for a
+    gradient beyond 1e154.
     """
     beta1, beta2 = betas
     m, v, total_steps = 0.0, 0.0, 0

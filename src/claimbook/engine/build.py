@@ -115,11 +115,11 @@ def _check_observables(arm: Arm, places: Iterable[str]) -> None:
     registered = names.observables()
     for name in sorted({*arm.observables, *arm.rare_observables}):
         needs = choose("observable", name, registered).needs
-        # needs that are names of taps, or their beginnings
+        # names of taps or their beginnings, of which one that the network has will do
         taps = needs - observing.FIELDS - observing.VARIANTS.keys()
         if taps and not observing.tap_names(taps, places):
             raise BookError(
-                f"observable {name!r} reads {' and '.join(sorted(taps))} of a network, "
+                f"observable {name!r} reads {' or '.join(sorted(taps))} of a network, "
                 f"but that of arm {arm.name!r} has {', '.join(places) or 'no places'}"
             )
     needed = ["train_loss"] if arm.stop is None else ["train_loss", "test_accuracy"]
@@ -151,6 +151,8 @@ def check_rows(arm: Arm, data: Data, model: torch.nn.Module) -> None:
     if pairs:
         network += f" with {option_words}"
     fault = f"{network} does not fit data set {arm.dataset.name!r}, which has"
+    if len(data.y_train) == 0:
+        raise BookError(f"{fault} no training rows: give it one at least")
     # with those that it has by default
     chosen = canonical.options("model", arm.model.name, arm.model.options)
     vocabulary = chosen.get("vocabulary")

@@ -226,7 +226,7 @@ class _Training:
 
     def weights(self) -> Params:
         """Return a copy of the weights on the CPU, (members, ...) in any case."""
-        weights = self.learner.weights()
+        weights = self.learner.weights()  # copies already
         return {
             n: (w if self.learner.stacked else w[None]).cpu()
             for n, w in weights.items()

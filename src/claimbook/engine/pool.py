@@ -231,9 +231,10 @@ def _in_this_process(
     """Train one group after the other in this process; yield the outcome of each.
 
     ``waiting`` has the groups, and loses those that were begun. After ``deadline``, a
-    time of `time.time`, the present group is stopped and no other is begun; without
-    groups nothing is yielded. A group that does not fit into the memory of a GPU is
-    halved, and a single member that does not is a failure. ``bar`` shows the steps.
+    time of `time.time`, the present group is saved and stopped, which yields no result,
+    and no other is begun; without groups nothing is yielded. A group that does not fit
+    into the memory of a GPU is halved, and a single member that does not is a failure.
+    ``bar`` shows the steps.
     """
     project.note_code()  # training may take hours, in which the code may be edited
     count_steps = functools.partial(_add_steps, bar)

@@ -25,7 +25,7 @@ from claimbook.records import member, validation
 from claimbook.records.member import Meta
 
 # What a member has measured: the epochs by the name of an observable, and by "rows",
-# "kept weights" and "trace"
+# "weights kept as float32" (or another dtype) and "trace"
 Measured = dict[str, set[Any]]
 
 INDEX = "index.csv"  # in a folder of records: which file is which member
@@ -528,7 +528,8 @@ def _measured(arm: Meta, seed: int, epochs: Iterable[float]) -> Measured:
     measured |= dict.fromkeys(arm.get("observables", Arm.observables), logged)
     measured["rows"] = logged  # without any observable, too
     if seed in arm.get("keep_seeds", [seed]):
-        measured["kept weights"] = {*arm.get("keep", ())}
+        dtype = arm.get("keep_dtype") or arm.get("dtype", Arm.dtype)
+        measured[f"weights kept as {dtype}"] = {*arm.get("keep", ())}
     if arm.get("trace"):
         measured["trace"] = {arm["epochs"]}  # a mark alone: a trace has every step
     return measured

@@ -32,8 +32,9 @@ def neural_collapse(features: Tensor, labels: Tensor, head: Tensor) -> NeuralCol
     """Return the distances from neural collapse, NC1 to NC3' in this order.
 
     Features are (rows, width), labels (rows,) and the head's weights (classes, width).
-    ``within_over_between`` is NC1, or 0 if all mu_k are equal. ``spread_of_lengths`` is
-    the standard deviation of the lengths of NC2 over their mean, 0 if all are 0.
+    ``within_over_between`` is NC1, infinite if all mu_k are equal, or NaN if all
+    features are. ``spread_of_lengths`` is the standard deviation of the lengths of NC2
+    over their mean, NaN if all are 0.
     ``angle_error`` is the mean distance of the cosine of two classes from -1 / (K - 1),
     NaN if only one class has samples. ``duality_error`` is NC3', between 0 and 2, in
     which a matrix of zeros stays zero. Without rows all are NaN. A row whose label is
@@ -74,8 +75,8 @@ def neural_collapse(features: Tensor, labels: Tensor, head: Tensor) -> NeuralCol
         ratio(matrix, matrix.norm()) for matrix in (centred_head, centred_means)
     )
     return NeuralCollapse(
-        within_over_between=ratio(within, lengths.square().sum() / class_count),
-        spread_of_lengths=ratio(variance.sqrt(), mean_length),
+        within_over_between=within / (lengths.square().sum() / class_count),
+        spread_of_lengths=variance.sqrt() / mean_length,
         angle_error=ratio(errors.sum(), is_pair.sum()),
         duality_error=(head_direction - means_direction).norm(),
     )

@@ -113,9 +113,12 @@ def absorbed_fraction(weight: Tensor, step: Tensor) -> Tensor:
     """Return the share of entries with step != 0 but weight + step == weight.
 
     [Prieto et al. 2025, appendix C] There may be several steps (steps, *shape) for one
-    weight (*shape); the share is that of all their entries. It is NaN if a sum is NaN,
-    or without entries.
+    weight (*shape); the share is that of all their entries. weight + step is taken in
+    their own dtype. The share is NaN if an entry of it is NaN, or without entries.
+    Raises ValueError for a step of another shape.
     """
+    if step.shape[step.ndim - weight.ndim :] != weight.shape:
+        raise ValueError(f"a step {(*step.shape,)} is no step of {(*weight.shape,)}")
     after = weight + step
     return share((step != 0) & (after == weight), of=after)
 

@@ -51,8 +51,9 @@ class Layout:
     """The options of a transformer, keyword arguments of ``Transformer``.
 
     Raises UnknownName for an unknown site of dropout or value of ``read``, and for a
-    text as ``norms`` or ``dropout_at``; ValueError without a hidden layer, and if
-    ``heads`` do not divide ``width``. Other names are looked up by the network.
+    text as ``norms`` or ``dropout_at``; ValueError without a hidden layer, for gated
+    ones of several widths, and if ``heads`` do not divide ``width``. Other names are
+    looked up by the network.
     """
 
     vocabulary: int
@@ -89,6 +90,8 @@ class Layout:
         refuse_text("dropout_at", self.dropout_at)
         if not self.hidden:
             raise ValueError("hidden=(): give at least one hidden layer")
+        if self.gated and len({*self.hidden}) > 1:
+            raise ValueError(f"hidden={self.hidden}: gated layers are of one width")
         if self.width % self.heads:
             raise ValueError(
                 f"width={self.width} is not a multiple of heads={self.heads}"
@@ -236,12 +239,12 @@ class Block(nn.Module):
         self.mlp = nn.ModuleList(
             Linear(inputs, outputs, bias=bias) for inputs, outputs in pairwise(widths)
         )
-        # its output multiplies that of every hidden layer, all of one width then
+        # its output multiplies that of every hidden layer, which are of one width
         self.up = Linear(widths[0], widths[1], bias=bias) if layout.gated else None
         self.norms = nn.ModuleDict()
         for position in layout.norms:
             module_name = choose("norm position", position, NORM_AT)
-            # query and key and value share one: a second one replaces it, as new
+            # query_key and value share one: the second makes the same new norm again
             self.norms[module_name] = layout.new_norm(layout.width)
         self.activation = choose("activation", layout.activation, ACTIVATIONS)
         self.dropout_attention_out = layout.dropout_for("attention_out")
@@ -388,9 +391,10 @@ Transformer.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def _start_normal(model: Transformer) -> None:
-    """Draw matrices as N(0, 1/width), the unembedding as N(0, 1/vocabulary).
+    """Draw matrices as N(0, 1/width), an unembedding of its own as N(0, 1/vocabulary).
 
-    [Code of Nanda et al. 2023] Biases and norms stay as torch makes them.
+    [Code of Nanda et al. 2023] Embedding and positions are matrices too; biases and
+    norms stay as torch makes them. Called without autograd.
     """
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:

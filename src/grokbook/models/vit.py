@@ -63,7 +63,7 @@ class ViT(nn.Module):
         "residual.0" with x (batch, 65, width), and may return another x.
         """
         # (batch, patches, colours and pixels), in the order of a convolution's weight
-        x = F.pixel_unshuffle(x, PATCH).flatten(2).transpose(1, 2).contiguous()
+        x = F.unfold(x, PATCH, stride=PATCH).transpose(1, 2).contiguous()
         class_token = self.class_token.expand(x.shape[0], 1, -1)
         x = torch.cat([class_token, self.embedding(x)], 1) + self.position
         for block in self.blocks:

@@ -332,7 +332,8 @@ def _inner_products(
 ) -> list[Tensor]:
     """Return the inner product (members, 1) of each pair of tensors (members, entries).
 
-    With ``joint`` every item is the sum over all pairs instead: there are as many.
+    With ``joint`` each item is the sum over all pairs instead, once for each pair.
+    There is one pair or more.
     """
     products = [x.sum(dim=-1, keepdim=True) for x in torch._foreach_mul(left, right)]
     if not joint:
@@ -519,7 +520,7 @@ def centre_rows(optimizer: Opt, *, names: Iterable[str]) -> Opt:
     matrices = _named_matrices(optimizer, names)
 
     def centre(_optimizer: Optimizer, _parameters: list[Tensor]) -> Iterator[None]:
-        """Subtract from the ``matrices`` of `centre_rows` the means of their rows."""
+        """Subtract from each of the ``matrices`` of `centre_rows` its mean row."""
         yield
         for matrix in _with_gradient(matrices):
             # a mean is (1, columns), in a stack (members, 1, columns)

@@ -127,6 +127,13 @@ def gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
     return [p.grad for p in parameters if p.grad is not None]
 
 
+def _copy_state(own: Tensor, saved: Tensor) -> None:
+    """Copy ``saved`` into ``own``; raises ValueError if it has another shape."""
+    if saved.shape != own.shape:  # copy_ would repeat one member's for all
+        raise ValueError(f"a state has shape {(*saved.shape,)}, not {(*own.shape,)}")
+    own.copy_(saved)
+
+
 class Stack(Optimizer):
     """Base of the stacked rules, whose state lies in tensors updated in place.
 
@@ -174,13 +181,13 @@ class Stack(Optimizer):
 
         The hyperparameters of ``state_dict`` are not loaded. An entry that a
         parameter has only here stays as it is; a parameter that is only here raises
-        KeyError.
+        KeyError, and a tensor of another shape ValueError.
         """
         # these dicts are the optimizer's own, so what is put into them stays
         for key, own_state in self.state_dict()["state"].items():
             for name, saved in state_dict["state"][key].items():
                 if name in own_state:
-                    tree_map(Tensor.copy_, own_state[name], saved)
+                    tree_map(_copy_state, own_state[name], saved)
                 else:  # what a hook on the optimizer makes in its first step
                     own_state[name] = tree_map(torch.clone, saved)
 
