@@ -125,9 +125,9 @@ optimizer Muon, and Grokfast with its authors' settings, which add L2 to the los
 to generalise. On the two additions of that page Muon never worked. Grokfast with these settings was about as
 early as ⊥Grad on one of them, and on the other ⊥Grad was first.
 
-Tune again when you widen a network: on the second of these additions, at four times the width and with fewer of the sums,
-⊥Grad generalised in no run at the rate of the narrow network, decay in some runs, and Grokfast with its authors' settings
-in all (not drawn).
+Tune the learning rate again when you widen a network. On the second of these additions, at four times the width and with
+fewer of the sums, ⊥Grad generalised in no run at the rate of the narrow network, decay in some, and Grokfast with its
+authors' settings in all. At a quarter of that rate ⊥Grad and decay generalised in every run (not drawn).
 
 On MNIST, as this comparison was set up, nothing was delayed. Transformers and text were not compared at
 tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
@@ -310,8 +310,8 @@ tables.grid(
 # ## What would change our mind
 #
 # * Addition at width 512, each remedy tuned alike: `grokbook run remedies/tune-c --scale paper --record`. At the settings
-#   of width 128 weight decay [generalises in some runs only](../remedies/matrix.ipynb) there, and ⊥Grad in none. If weight decay
-#   fails at other rates too, it is no safe choice in wider networks.
+#   of width 128 weight decay [generalises in some runs only](../remedies/matrix.ipynb) there, and ⊥Grad in none; at a quarter of the
+#   rate both do in every run. If weight decay fails at other rates, it is no safe choice in wider networks.
 # * The transformer at a tuned rate, decay and ⊥Grad alike: `grokbook run remedies/tune-d --scale paper --record`.
 #
 # ## What was read
