@@ -424,6 +424,20 @@ def test_the_picture_is_twice_as_sharp_as_it_is_large_closed_and_counted(
     assert counts == {"axes": 3, "lines": 2, "patches": 2}
 
 
+def test_no_line_goes_through_words_but_those_on_dark_ground_stay_as_they_are():
+    figure, (plain, image) = plots.panels(2)
+    plain.axhline(0.5, color="black", lw=8)
+    dark = plain.text(0.5, 0.5, "words", color="black")
+    white = plain.text(0.5, 0.2, "words", color="white")
+    boxed = plain.text(0.5, 0.8, "words", bbox={"fc": "grey"})
+    image.imshow(np.eye(2))
+    on_image = image.text(0, 0, "words")
+    plots.show(figure)
+    (outline,) = dark.get_path_effects()
+    assert outline._gc["foreground"] == "white"
+    assert not any(text.get_path_effects() for text in (white, boxed, on_image))
+
+
 def test_thin_curves_keep_their_colour_beside_a_picture_of_many():
     """Although a PNG has 256 colours: to a tenth of the way from black to white."""
     figure, (left, right) = plots.panels(2)

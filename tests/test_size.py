@@ -39,8 +39,8 @@ def total(*patterns):
     ("patterns", "limit"),
     [
         (["src/grokbook/**/*.py"], 32_030),
-        (["src/claimbook/**/*.py"], 48_440),
-        (["tests/*.py"], 146_700),
+        (["src/claimbook/**/*.py"], 48_560),
+        (["tests/*.py"], 146_850),
         (["book/*.py", "book/_ext/*.py"], 38_378),
     ],
 )
@@ -50,7 +50,7 @@ def test_no_part_grows_unseen(patterns, limit):
 
 def test_a_page_does_not_grow_in_the_mean():
     pages = [path.with_suffix(".py") for path in ROOT.glob("book/*/*.ipynb")]
-    assert sum(map(tokens, pages)) / len(pages) < 1_730
+    assert sum(map(tokens, pages)) / len(pages) < 1_740
 
 
 def test_packing_does_not_make_it_smaller(tmp_path):

@@ -208,32 +208,34 @@ usual = {
     for way in (BASE, ZERO)
 }
 sheet.box(
-    "When float32 rounds a loss to zero (a collapse), two things go wrong. The gradient of the "
-    "correct class is missing, and so the gradients of all classes no longer add up to zero. "
-    "The paper takes the second to be the cause of loss spikes, and says that a projection "
-    "which restores the sum eliminates them.\n\nIn the paper's MLP of width 512 it does not: in "
+    "When float32 rounds a loss to zero (a collapse), two things go wrong. The gradient at the "
+    "output of the correct class is missing, and so the gradients at all outputs no longer add up "
+    "to zero. The paper takes the second to be the cause of loss spikes, and says that a projection, "
+    "which restores the sum, eliminates them.\n\nIn the paper's MLP of width 512 it does not: in "
     f"the median run {usual[ZERO]} late spikes, those after a collapse, remain; with the plain "
     f"float32 loss there are {usual[BASE]}. They end half-way: no run has one after epoch "
     f"{ended} of 10,000. In an MLP of width 20 and in a small VGG-11 "
-    f"(runs: {len(seen[VGG, ZERO])}) they go on to the end of training. So a "
-    "missing gradient brings spikes even where the sum is zero. It is not the only cause: with mainly "
+    f"(runs: {len(seen[VGG, ZERO])}) they go on to the end of training.\n\nSo a "
+    "mostly missing gradient brings spikes even where the sum is zero. It is not the only cause: with mainly "
     "the sum broken, and nine tenths of that gradient left, the wide MLP has late spikes too."
 )
 
 # %% tags=["hide-input"]
 #| name: fig-liu2026-causes
 #| caption: >
-#|   The projection ends inflation in every network, and the late spikes of the wide MLP by
+#|   With the projection no run has inflation, and the late spikes of the wide MLP end by
 #|   the middle of training. Each row is one way to train. The line under its name says
 #|   whether the sum over classes and the gradient of the correct class are intact (✓) or
 #|   broken (✗); 9/10: nine tenths of the correct gradient are left; with the projection it is
-#|   one tenth, counted as broken. "Mean subtracted": the mean of the last layer's rows, the mean classifier,
+#|   one tenth, counted as broken. "Simulated collapse": a float64 loss, from
+#|   which this gradient is taken. "Mean subtracted": the mean of the last layer's rows, the mean classifier,
 #|   is taken away after each step. Left mark: in how many runs there is inflation, in which
 #|   this mean and the mean of the features turn against each other and grow. Middle mark:
 #|   late spikes, those after a collapse, in the median run. Right mark: the epoch of the
-#|   last late spike in any run, even if the median run has none. Runs that have late spikes
+#|   last late spike in any run, even if the median run has none. Red: inflation in most runs,
+#|   late spikes in the median run, a last one in the second half of training. Runs that have late spikes
 #|   with a float64 loss too are left out of the other rows. A star: a narrower network than
-#|   the paper's, trained for 2,000 epochs instead of 10,000.
+#|   the paper's, trained on 100 images for 2,000 epochs; the MLPs have 200 and 10,000.
 #| alt: >
 #|   A matrix of losses and networks. In both MLPs float32 and simulated collapse have
 #|   inflation and spikes. The projection and the subtraction of the mean classifier have

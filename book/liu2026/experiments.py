@@ -333,7 +333,7 @@ def networks_of_images() -> Rows:
 
 @EXPERIMENTS.section
 def language_and_theory() -> Rows:
-    """The language model of Table 4, and the theory's own setting."""
+    """The language model of Table 4, and features that train freely, as in the theory."""
     # Size, rate and start are those of "109M" in the code that the paper follows.
     yield experiment(
         "fig05",

@@ -26,7 +26,7 @@ runs = single, loss64, double = [
     Run(record, name, name, plots.COLOUR[name])
     for name in ("float32", "float64 loss", "float64")
 ]
-EPOCHS, SEEDS = f"{single.settings.epochs:,} epochs", len(single.seeds)
+EPOCHS = f"{single.settings.epochs:,} epochs"
 late = {run: instability.bursts(run, late=True) for run in runs}
 count = {run: instability.counted(late[run]) for run in runs}
 MEAN, LOGIT, COSINE = "feature_mean_norm", "correct_logit", "mean_cosine"
@@ -122,7 +122,7 @@ sheet = claims.read(page.name, found, epochs=EPOCHS)
 spikes = evidence.words(claims.median(count[single]))
 none = f"{(count[loss64] == 0).sum()} of {len(loss64.seeds)} runs"
 sheet.box(
-    "Long after this network has fitted its training images, its loss jumps back to the "
+    "Long after this wide MLP has fitted its 200 training images, its loss jumps back to the "
     "level of guessing, again and again. Such jumps are called loss spikes, or slingshots. "
     "The paper says that they vanish when the loss is computed in float64, and here they do.\n\n"
     f"In {EPOCHS} the network has a median of {spikes} loss spikes with the loss in float32, "

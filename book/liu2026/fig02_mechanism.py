@@ -181,7 +181,7 @@ sheet.box(
     "The paper explains why the loss jumps so far at a loss spike. Adam divides each gradient "
     "by its recent size, and forgets this size while gradients are tiny. When large ones "
     "return, most weights of the last layer move by about the same length, 4e-4, in a single "
-    f"training step. We see this in a wide MLP: at its first loss spike {typical['modes']} of "
+    f"training step.\n\nWe see this in a wide MLP: at its first loss spike {typical['modes']} of "
     "these weights move by 4e-4 to 5e-4 in the median run. Fifty training steps before, a typical "
     "weight moves by about 1e-5. We ask for a quarter of the weights at the spike, so "
     "the sentence holds.\n\nBut in "
@@ -195,7 +195,8 @@ sheet.box(
 #| caption: >
 #|   At the spike most weights of the last layer move by the same length, and one training
 #|   step before they do not. (a) Share of these weights by the length that they move in one
-#|   training step, in one run; the percentages are medians over all runs. "At the spike" is
+#|   training step, in one run; the percentages are medians over all runs. Nearly all other
+#|   weights do not move at all at the spike, and are not drawn there. "At the spike" is
 #|   the first training step that begins with a loss of 0.1 or more. Dotted: the length that
 #|   Adam's betas alone predict when gradients return. (b) Mean length that these weights
 #|   move. Each line is one run, and the dotted line is the training step at the spike.
@@ -218,9 +219,9 @@ for when, color, ls in moments if mlp in shown else ():
         lw=1.8,
     )
 labels = (
-    (3.4e-4, 48, f"at the spike: {typical['modes']}\nmove by 4e-4 to 5e-4", mlp.color),
+    (3.4e-4, 45, f"at the spike: {typical['modes']}\nmove by 4e-4 to 5e-4", mlp.color),
     (3.4e-4, 24, f"one step before:\n{typical['before-modes']} do", plots.ORANGE),
-    (2e-5, 9, "fifty steps before:\nabout 1e-5", plots.GREY),
+    (2e-5, 14.5, "fifty steps before:\nabout 1e-5", plots.GREY),
 )
 for x, y, text, color in labels:
     steps.text(x, y, text, color=color, ha="right", va="center")

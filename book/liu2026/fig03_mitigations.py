@@ -153,10 +153,10 @@ sheet.box(
     "a larger ε makes loss spikes rarer, and that 1e-5 ends them. We find the same. In "
     f"{base.settings.epochs:,} epochs a wide MLP has {jumps.get(BASE)} loss spikes with the "
     f"usual ε of 1e-8, {jumps.get(SMALL)} with 1e-6, and {jumps.get(LARGE)} with 1e-5 "
-    "(medians).\n\nWith 1e-5 there is a collapse from which spikes could come: float32 rounds the "
-    f"loss of {epochs['level']} of the samples or more to zero, for {quiet} epochs in a row, and "
-    "with 1e-6 a loss spike typically begins at about this share. We chose the share after the "
-    "first run; at a somewhat larger one the test would fail."
+    f"(medians of {min(len(runs[key].seeds) for key in jumps)} runs or more).\n\nWith 1e-5 spikes could "
+    "come. They begin from a collapse, in which float32 rounds losses to zero: with 1e-6 typically when "
+    f"{epochs['level']} of the samples are collapsed. With 1e-5 this share or more is collapsed for {quiet} "
+    "epochs in a row. We chose the share after the first run; at a somewhat larger one the test would fail."
 )
 
 # %% tags=["hide-input"]
@@ -177,7 +177,7 @@ for panel, key in zip(axes, jumps, strict=True):
     panel.set(ylim=(5e-10, 1e3), yticks=[1e-8, 1e-4, 1])
     panel.label_outer()
 lasts = f"{quiet} epochs\nwith {epochs['level']} or more\ncollapsed"
-axes[-1].text(0.95, 0.5, lasts, transform=axes[-1].transAxes, ha="right", va="center")
+axes[-1].text(0.95, 0.6, lasts, transform=axes[-1].transAxes, ha="right", va="center")
 plots.letter(axes, [f"{key}: {many} spikes" for key, many in jumps.items()])
 plots.show(figure)
 

@@ -234,13 +234,13 @@ usual = {  # of the same runs as the main row
 sheet.box(
     "Long after a network has fitted its images, its loss jumps back up, again and again: these "
     "are loss spikes. The paper says that smaller learning rates bring more of them. We count "
-    "them from the collapse on, that is, once float32 rounds the loss of most samples to "
-    f"zero.\n\nFrom there on 1,000 epochs have {usual.get(1e-2)} spikes at a rate of 0.01, "
-    f"{usual.get(1e-3)} at 0.001, and {usual.get(1e-4)} at 0.0001. So the sentence holds as we "
-    "test it, by the order of these three numbers alone, but it says little. "
+    "them from the collapse on, that is, once float32 rounds nine in ten losses to "
+    f"zero.\n\nFrom there on there are {usual.get(1e-2)} spikes per 1,000 epochs at a rate of 0.01, "
+    f"{usual.get(1e-3)} at 0.001, and {usual.get(1e-4)} at 0.0001 (medians). We test the order of these "
+    "three numbers alone, so the sentence holds, but that says little. "
     "At 0.01 the network stops fitting its images in the course of the "
-    "training, and then it has no low loss to jump from. Between 0.001 and 0.0001 there is hardly a "
-    "difference."
+    "training, and then it has no low loss to jump from; while it fits, spikes come about as often as at "
+    "0.001 (not drawn). Between 0.001 and 0.0001 there is hardly a difference."
 )
 
 # %% tags=["hide-input"]

@@ -91,7 +91,7 @@ sheet.box(
     f"and ends at {ends[low]} with a float32 loss and at {ends[high]} with a float64 loss. "
     "So the precision of the loss makes no clear difference. The authors of the code that the "
     "paper follows report a rise at our learning rate, 0.1, in far larger networks trained on far "
-    "more text (Table 4). So size or text may decide."
+    "more text (Table 4). So size, text or length of training may decide."
 )
 
 
@@ -99,11 +99,11 @@ sheet.box(
 #| name: fig-liu2026-05
 #| caption: >
 #|   The mean logit of a small language model falls below zero, with the loss in either
-#|   precision. Thick lines are medians over runs, thin ones single runs. Solid: matrix
+#|   precision. Thick lines are medians over runs, thin ones single runs, drawn for the solid lines alone. Solid: matrix
 #|   products in bfloat16, a type of 16 bits. Dashed: the same loss with matrix products in float32. (a) Mean logit over all classes and 2,048
 #|   training tokens. With "mean subtracted", the mean of the last layer's rows is kept at
 #|   zero, and so the mean logit is zero. (b) Share of these tokens that are collapsed:
-#|   float32 rounds their loss to exactly zero. The mean logit falls before there are any.
+#|   float32 rounds their loss to exactly zero, or would, if the loss is in float64. The mean logit falls before there are any.
 #| alt: >
 #|   Left: the mean logit drops from zero to a few units below zero in four networks and stays
 #|   at zero where the mean classifier is subtracted. Right: the share of tokens with zero

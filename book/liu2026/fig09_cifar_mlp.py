@@ -111,7 +111,8 @@ sheet.box(
     "learned its training images, its loss jumps back. It does. In "
     f"{base.settings.epochs:,} epochs it has a median of {usual} loss spikes, one about every "
     f"{wait} epochs. Each takes the loss to that of guessing, {math.log(10):.1f}, or beyond, "
-    "and then the network learns its images again. (Accuracy was followed closely at the first spike only.) On other images it gains nothing by this: "
+    "and then the network learns its images again. (Accuracy was followed closely at the first spike only.)"
+    "\n\nOn other images it gains nothing by this: "
     f"{gained} of the test set are right in the end. These are the float32 runs of "
     "Figure 1."
 )

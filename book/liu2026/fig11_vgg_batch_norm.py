@@ -77,7 +77,7 @@ sheet.box(
     "sentence fails here; a wider network or a longer run may still spike.\n\nWhat the paper holds "
     f"responsible for spikes is there all the same. Up to {most} of the samples collapse: "
     "float32 rounds their loss to zero. Then the mean classifier grows "
-    "and turns against the mean of the features (second figure), which is called inflation. So collapse and "
+    "and turns against the mean of the features, the inputs of the last layer (second figure). This is called inflation. So collapse and "
     "inflation were not enough for a spike."
 )
 

@@ -62,7 +62,8 @@ peak = evidence.words(claims.median(peaks), "{:.2f}") if len(peaks) else "no los
 often = evidence.words(claims.median(count[single]), "{:.0f}")
 sheet.box(
     "The paper shows late loss spikes of a vision transformer. Ours is a sketch of it, with "
-    "an eighth of the width and a sixth of the blocks. With the loss in float32 it has "
+    "an eighth of the width, a sixth of the blocks and "
+    f"{single.settings.dataset.options['train_samples']} training images. With the loss in float32 it has "
     f"a median of {often} loss spikes in {epochs:,} epochs, and spikes in {spiking[single]}. So "
     "it spikes, as the paper says.\n\nBut the spikes are low: a typical one rises to a loss of "
     f"{peak}, while the paper's go back to the loss of guessing, {math.log(10):.2f}. And a loss "

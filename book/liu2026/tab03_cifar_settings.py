@@ -78,10 +78,10 @@ sheet = claims.read("liu2026/tab03", found)
 sheet.box(
     "The paper says that its appendix has detailed hyperparameters. To repeat its runs on "
     f"CIFAR-10 images, one needs {len(SETTINGS)} settings by our list, and the paper states "
-    f"{sum(stated)} of them. So the sentence is true in part. The most important setting that "
+    f"{sum(stated)} of them. So the sentence is true in part.\n\nThe most important setting that "
     "is missing is the number of training images: it decides what a run costs, and how much a "
-    "single image counts in the gradient. Runs of full size have 200 here, as an earlier paper on loss spikes does, "
-    "and 2,000 for the vision transformer (ViT). Nothing is trained on this page."
+    "single image counts in the gradient. For runs of full size we take 200, as an earlier paper on loss spikes "
+    "does, and 2,000 for the vision transformer (ViT). Nothing is trained on this page."
 )
 
 # %% tags=["hide-input"]

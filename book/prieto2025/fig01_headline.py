@@ -90,15 +90,16 @@ late = stable.at(TEST, END)
 reached = int((late >= 0.95).sum())
 sheet.box(f"""\
 The paper offers two cures for a network that memorises its training set and never generalises. One is StableMax, a
-replacement for softmax that rounds to zero far later. The other is ⊥Grad, which takes the part along the weights out of
+replacement for softmax with which losses round to zero far later. The other is ⊥Grad, which takes the part along the weights out of
 each gradient: that part would only make the weights longer or shorter. Both work in our MLP, without weight decay.
 
 With softmax alone it gets
 {words(claims.median(softmax.at(TEST, END)), "{:.1%}")} of the test set right at epoch {END:,} ({len(softmax.seeds)} runs), with StableMax
 {words(claims.median(late), "{:.1%}")} in the median. We ask for 95\u00a0%, which {reached} of {len(late)} networks reach;
-the slowest gets {words(late.min(), "{:.1%}")}, hence the badge "mixed". These two trainings differ in one setting of Adam,
+the slowest gets {words(late.min(), "{:.1%}")}, hence the verdict "mixed". These two trainings differ in one setting of Adam,
 β2, as well, so they do not tell whether it is the rounding that counts. With ⊥Grad and softmax a network generalises as
-it fits, at a learning rate of 0.01; at 0.05 it fits (not drawn) and has not generalised when its training ends.""")
+it fits, at a learning rate of 0.01; at 0.05 it fits and has not generalised when its training ends
+(drawn is the start of its test accuracy).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-01

@@ -151,10 +151,10 @@ collapsed or not.""")
 #|   collapse and the lower test accuracy ends. Solid lines are test accuracy, each
 #|   network thin and their median thick. The dashed line is median training accuracy
 #|   in float32. A dotted line is the epoch at which half of the samples of one network
-#|   have collapsed; in (a) it is 40 % of them, as the authors drew it, and there
-#|   float64 comes before float32, with which not all networks get so far. A number at a
-#|   right end says by how many points test accuracy rises at most after that epoch, in
-#|   the median. Diamonds on the curves are the authors' test accuracy. Diamonds on the
+#|   have collapsed. In (a) it is 40 % of them, as the authors drew it; there float64
+#|   comes before float32, and not every float32 network gets so far. A number at a
+#|   right end is the largest rise of test accuracy after that epoch, in points (the
+#|   median network). Diamonds on the curves are the authors' test accuracy. Diamonds on the
 #|   upper edge are where they drew their dotted lines.
 #| alt: >
 #|   Three columns for 40, 60 and 70 percent of the data. At 40 percent test accuracy is

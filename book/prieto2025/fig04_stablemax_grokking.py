@@ -119,8 +119,8 @@ here says how a transformer fares: we trained none with StableMax alone.""")
 #|   the test set, with their epochs; the level line is at 95 %. Sparse parity was run
 #|   on two sets of data, the second dash-dotted ("again"). (b) The L2 norm of all
 #|   weights of the same networks; addition lies under multiplication. (c) Another
-#|   question, without StableMax: with which ways to write the two numbers does a network with
-#|   softmax generalise on addition at once? With two-hot inputs, which have a 1 at the place of each number, and with random codes of
+#|   question, with softmax: does a network generalise on addition at once if the two numbers
+#|   are written in another way? With two-hot inputs, which have a 1 at the place of each number, and with random codes of
 #|   14 bits, the network fits its training set and stays at the lower edge on the test
 #|   set. With the digits of base 2 test accuracy rises with training accuracy, and so it
 #|   does with scalars, the numbers brought to mean 0 and variance 1. Each network is thin, their median thick.

@@ -108,7 +108,8 @@ between weights and negative gradient, where 1 is the same direction. In the out
 {lows[plain]} or more once the training set is right (the fit), up to {peaks[plain]}. We ask for 0.8, so the sentence holds.
 
 But it is
-{before[plain]} already while half of the training set is wrong: this direction does not begin with the fit. For all
+{before[plain]} already while half of the training set is wrong: in the MLP this direction does not begin with the fit. In a
+transformer the cosine falls again before the fit, and comes back about then. For all
 weights as one vector it is lower, {wholes[plain]} in the MLP and {wholes[block]} in a transformer. The loss is in float64: with
 a float32 loss, where samples round to zero, the MLP loses the alignment near the end (not drawn).""")
 

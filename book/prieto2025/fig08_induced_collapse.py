@@ -88,20 +88,20 @@ enough to stop learning: from epoch {begin:,} on it multiplies the logit of the 
 it, by 0.
 
 In our MLP learning ends there too: from then on test accuracy changes by {after[zeroed]} points (median). In
-{len(zeroed.seeds) - kept} of {len(zeroed.seeds)} networks it falls by more than the 2 points that we allow for a stop, hence the badge
+{len(zeroed.seeds) - kept} of {len(zeroed.seeds)} networks it falls by more than the 2 points that we allow for a stop, hence the verdict
 "mixed". Undisturbed, it changes by {after[learning]} points (median of {len(learning.seeds)} networks), and by
 {after[exact]} where all numbers are float64 (of {len(exact.seeds)} networks).
 
 The paper's sentence speaks of the gradient alone. When we remove
 only the gradient of the correct logit, the network does not stop but breaks down: {wrecked} of the test set is right
-at the end.""")
+at the end ({len(held.seeds)} networks).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-08
 #| caption: >
 #|   Once the correct logit is multiplied by 0 (red), test accuracy rises no more.
-#|   Undisturbed (black), it rises on to about epoch 9,000, and to the end where weights,
-#|   optimiser and loss are float64. With only the gradient of
+#|   Undisturbed (black), it rises on to about epoch 9,000, where rounding in AdamW ends the rise;
+#|   with weights, optimiser and loss in float64 it rises to the end. With only the gradient of
 #|   the correct logit removed (purple), it breaks down. Solid lines are the test
 #|   accuracy of single networks, the one with the authors' seed 42 thick. Dashed lines
 #|   are the training accuracy of that seed. The vertical line is the epoch of the

@@ -96,8 +96,9 @@ float types the loss has. So the sentence holds: we allow 10 points, a bound tha
 after the runs.
 
 With fewer bits in the loss the samples collapse sooner. With 40\u00a0% there is nothing
-to end: within {small[0].settings.epochs:,} epochs no network generalises, collapsed or not, and only in float16
-do many samples collapse.""")
+to end: within {small[0].settings.epochs:,} epochs no network generalises, collapsed or not. The steps are a quarter
+shorter there, and only in float16 do many samples collapse; in steps as long as the others they do in all three
+types (a single network each, not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-prieto2025-09
@@ -107,8 +108,9 @@ do many samples collapse.""")
 #|   network thin and their median thick. The dashed line is training accuracy in
 #|   float32. A dotted line is the epoch at which half of the samples of one network
 #|   have collapsed; in (a) it is 40 % of them, as the authors drew it. The points
-#|   written in (b) are the largest rise of test accuracy after a dotted line, over all
-#|   curves of (b) and (c). Diamonds on the curves are the authors' test accuracy in
+#|   written in (b) are the largest rise of a network's test accuracy after a dotted line
+#|   in (b) and (c): that of the median network, and that of any. In (a) steps are a
+#|   quarter shorter. Diamonds on the curves are the authors' test accuracy in
 #|   colour and their training accuracy in black. Diamonds on the upper edge are where
 #|   they drew their dotted lines.
 #| alt: >

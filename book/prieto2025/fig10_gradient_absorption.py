@@ -80,7 +80,7 @@ swallows it. The paper says that more and more updates are lost in this way as t
 shrinks. We trained an MLP with plain gradient descent, {len(plain.seeds)} times. When it had
 just fitted its training set (every answer there right), a median of {lost["fit"]} of its
 updates were lost; at epoch {last:,} it was {lost["end"]}. We take the growth of each run by
-itself; its median is {grown}-fold, so the sentence holds.
+itself; its median is {grown}-fold. We ask for a doubling, so the sentence holds.
 
 The paper adds that Adam and AdamW suffer less. This fails at the end of our training, where AdamW
 loses {lost[adam]} (median of {len(adam.seeds)} runs). But its share falls back to nothing again and again: averaged

@@ -97,8 +97,8 @@ strengths that we tried, {best:g}, an MLP first has 95\u00a0% of the test set ri
 {epochs[chosen]}, while StableMax, the paper's own remedy, needs {epochs[stable]} (the median run; not all get there in {end:,} epochs). So the
 sentence holds as we test it.
 
-But the strength matters. At ten times {best:g} a network takes nearly as long as with StableMax, and at a hundred
-times it learns next to nothing (one network each, not drawn). And a network may fall back: the worst of
+But the strength matters. With a penalty ten times as strong a network takes nearly as long as with StableMax, and with
+one a hundred times as strong it learns next to nothing (one network each, not drawn). And a network may fall back: the worst of
 {len(chosen.seeds)} networks ends at {worst}. The paper calls a third loss, Taylor softmax,
 the fastest. It is the slowest here, with {slow} of the test set right after {end:,} epochs
 (n = {len(taylor.seeds)}).""")

@@ -130,7 +130,7 @@ StableMax, ten of {p} components hold a median of {shares["grokked"]} of the squ
 output layer. We had asked for at least {asked}, which {above} of {len(end)} runs reaches, hence
 "mixed".
 
-In an MLP that memorised with softmax and does not grok, ten hold a median of
+In an MLP that memorised with softmax and had not grokked when its training ended, ten hold a median of
 {shares["memorised"]} ({len(memorised[softmax])} networks), and most of that is the constant; β2 of Adam and the length of training
 differ there too.""")
 

@@ -65,7 +65,7 @@ shrinks the weights, ends this collapse and lets the network generalise further.
 
 Without
 decay, test accuracy stays at {ends[none]}. With decay 0.1 it ends at {ends[some]} (medians); network by network the gain has a median
-of {gain} points ({len(some.seeds)} runs). So the sentence holds, although the collapse
+of {gain} points ({len(some.seeds)} runs). We ask for five, so the sentence holds, although the collapse
 comes back in waves. Optimiser, rate, decay and epochs are our choice: the paper does not
 state them.""")
 

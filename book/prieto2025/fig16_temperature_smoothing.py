@@ -68,16 +68,16 @@ ends = {
 }
 share = evidence.words(claims.median(hot.last(COLLAPSE)), "{:.0%}")
 sheet.box(f"""\
-Label smoothing trains a network towards answers that are a little less than certain. The
-paper says that it prevents softmax collapse (SC), but keeps a network from generalising fully.
-In softmax collapse, softmax rounds the losses of sure answers to zero, and the paper says that
-learning then stops.
+In softmax collapse (SC), softmax rounds the losses of sure answers to zero, and the paper says that
+learning then stops. Label smoothing trains a network towards answers that are a little less than
+certain. The paper says that it prevents this collapse, but keeps a network from generalising fully.
 
 Smoothing did both in our MLP, on the task of the paper's other figures ({len(smooth.seeds)} network for each
-line, but {len(stable.seeds)} networks with StableMax). No sample collapses (b), and the MLP ends at {ends[smooth]} of the test set. With StableMax the
-median MLP has {ends[stable]} at that epoch. On an easier task, in a shorter training, MLPs with smoothing do generalise fully (not drawn).
+line, but {len(stable.seeds)} networks with StableMax). No sample collapses (b), and the MLP ends at {ends[smooth]} of the test set,
+less than the 99\u00a0% that we count as fully. With StableMax the median MLP has {ends[stable]} at the same epoch.
+On an easier task, in a shorter training, MLPs with smoothing do generalise fully (not drawn).
 
-Softmax at a temperature of 100,000, which divides the logits by this number, ends at {ends[hot]}. The
+Softmax at a temperature of 100,000, which divides the logits by this number, ends at {ends[hot]} of the test set. The
 paper says that this only delays the collapse; here {share} of the samples have collapsed when training ends (b), and
 the MLP has not learned its whole training set (a).""")
 
@@ -86,7 +86,8 @@ the MLP has not learned its whole training set (a).""")
 #| caption: >
 #|   With label smoothing the MLP ends below full generalisation, with StableMax it comes near it, and with
 #|   softmax at either temperature T it does not generalise. (a) Solid is test accuracy. Dashed is training
-#|   accuracy, for softmax and for T = 100,000. The dot marks the epoch from which on 95 % of the test set is right.
+#|   accuracy, for softmax and for T = 100,000. That of softmax breaks down once half of its samples have
+#|   collapsed (b). The dot marks the epoch from which on 95 % of the test set is right.
 #|   Networks with StableMax were trained for longer than is drawn.
 #|   (b) Share of the training samples that collapse in a float32 softmax. StableMax has thin lines for single
 #|   networks and a thick one for their median, the others have one network each.

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Prieto et al. 2025 · Figure 17]{.kicker} At the start of training StableMax in the loss learns text more slowly than softmax, and images faster
+# # [Prieto et al. 2025 · Figure 17]{.kicker} Early in training a network with StableMax in its loss learns text more slowly than with softmax, and images faster
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"
@@ -77,7 +77,8 @@ Softmax CE), with StableMax, a replacement for softmax, in the loss or in attent
 last: the next token is among its five likeliest less often, by {apart["paper"]} points or more.
 
 Our model is much smaller, and its training far shorter. There StableMax in the loss is last too,
-from the first measurement on, and ends {apart["here"]} points below the next. So this order holds; how a long
+from the first measurement on, and ends {apart["here"]} points below the next (median of
+{len(text[0].seeds)} runs). So this order holds; how a long
 training ends stays open.
 
 On images, with a ResNet-18, three of these ways end level in the paper. Here, with {len(images[0].seeds)} network of
@@ -104,7 +105,8 @@ on text and {share("tab01vision", vision)} on images. The learning rate on image
 #|   With StableMax in the loss (squares) a network is last on text, from the first measurement
 #|   on, and first on images, where the other two at first have a larger loss than a guess. Each
 #|   mark is a value of a single network on the test set. (a) Top-five accuracy of GPT-2: the
-#|   share of next tokens that are among its five likeliest. (b) Accuracy on images of CIFAR-10.
+#|   share of next tokens that are among its five likeliest; the words say how far StableMax
+#|   ends below the next method. (b) Accuracy on images of CIFAR-10.
 #|   (c) The loss of the networks of (b); the loss of a guess is dashed. CE stands for
 #|   cross-entropy: the method is in the loss. ⊥Grad has softmax in its loss. Rings and
 #|   triangles lie on the dots of softmax in (a).

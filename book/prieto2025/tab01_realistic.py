@@ -92,7 +92,7 @@ less often among its five likeliest. On images StableMax and softmax are level.
 
 We could afford a much smaller GPT-2 and far shorter trainings. On text StableMax costs {on_text} points
 in the median run, just inside the band that we count as near the paper's value; not all runs lie
-inside, hence the badge "mixed". On CIFAR-10 images, in a single training, it is {on_images} points
+inside, hence the verdict "mixed". On CIFAR-10 images, in a single training, it is {on_images} points
 ahead, at a learning rate that we chose and with which softmax starts badly. So short a training says
 how learning begins, and not how it ends.""")
 

@@ -104,8 +104,10 @@ rate of {rates[1]:g} ⊥Grad brought none of {len(steep.seeds)} runs there in
 In their transformer (subtraction, rate {rates[2]:g}) ⊥Grad brought none of {len(soft.seeds)} runs
 all the way there in {soft.settings.epochs:,}, though they end above nine tenths of the test set. With
 StableMax, another loss, added to it, they get there, but {waits[fast].min():.0f} epochs or more after
-the fit. And smaller MLPs whose weights were held at one length, so that they could not grow, hardly ever
-generalised in the steps given where this length was twice or half of the one that weight decay brings (not drawn).""")
+the fit.
+
+And in smaller MLPs we held the weights at one length, so that they could not grow. Where it was twice or half of the
+length that weight decay (on sparse parity, L2) brings, hardly any run generalised in the steps given (not drawn).""")
 
 
 # %% tags=["hide-input"]
@@ -117,8 +119,9 @@ generalised in the steps given where this length was twice or half of the one th
 #|   if the run is below 95 % of the test set again in more than 2 % of its later logs. Where no run got there,
 #|   a triangle marks the end of training. The grey words say how many runs got there. (a) Prieto
 #|   et al.'s MLP on addition modulo 113; the learning rate is 0.01 unless the row says otherwise, and decay is
-#|   weight decay. (b) Their transformer without layer norm on subtraction modulo 113; the last row has both
-#|   ⊥Grad and StableMax.
+#|   weight decay. The runs without a remedy
+#|   have another β2 and ε of Adam than those with ⊥Grad; that is not why they wait (see below). (b) Their transformer
+#|   without layer norm on subtraction modulo 113; the last row has both ⊥Grad and StableMax.
 #| alt: >
 #|   Two panels of dots on a logarithmic axis of epochs. For the MLP: without a remedy a triangle at 80,000,
 #|   with StableMax dots above 50,000, with strong weight decay 10 to 25, with ⊥Grad 5 to 10, with it at five

@@ -72,12 +72,12 @@ which half of the float32 losses were zero to the end, test accuracy rose by {sh
 points with float32 and by {far:.0f} points with float64 (medians of {len(single.seeds)}
 runs each).
 
-A loss of zero alone does not stop learning. What stops it here is that the correct class then
-gets no gradient. With seven tenths of the sums, the only share tried so, a softmax in float32 that
-keeps this gradient went on to nearly the whole test set in {(kept.last(TEST) > 0.95).sum()}
+A loss of zero alone does not stop learning. What seems to stop it is that the correct class then
+gets no gradient. A softmax in float32 that keeps this gradient was tried with seven tenths of the sums
+alone (not drawn). It went on to nearly the whole test set in {(kept.last(TEST) > 0.95).sum()}
 of {len(kept.seeds)} runs, while every loss was exactly zero. Even without this gradient
-learning need not stop: in float64 on a smaller task networks still learned after most of
-their losses had become zero.
+learning need not stop: in float64, on a smaller task, networks still learned after most of
+their losses had become zero (not drawn).
 
 And rounding is not the only obstacle: with 40 % of the sums, the paper's usual share, no
 network got beyond guessing in 20,000 epochs, whatever the precision of its loss.""")
@@ -90,8 +90,8 @@ network got beyond guessing in 20,000 epochs, whatever the precision of its loss
 #|   the float32 losses of its training set are exactly zero (dashed line). Thin lines are single runs, thick
 #|   lines medians, and diamonds are the authors' curves. Single runs with float64 losses gain very different
 #|   amounts. The arrow points to where half of the float64 losses are zero too. The numbers and the
-#|   bracket are medians at epoch 20,000, where all runs end; the lines are cut at 16,000, so that they end
-#|   a little beside them. Prieto et al.'s MLP, addition modulo 113, AdamW without weight decay.
+#|   bracket are medians at epoch 20,000, where all runs end; the lines are cut 16,000 epochs after the dashed
+#|   line, so that they end a little beside them. Prieto et al.'s MLP, addition modulo 113, AdamW without weight decay.
 #| alt: >
 #|   Two bundles of curves that run together up to zero. From there the one of float32 rises by a few points and is
 #|   flat. The one of float64 rises for another 4,000 epochs, to some 30 points, and then is flat too. A bracket at

@@ -106,10 +106,13 @@ trained for fewer units than even the earliest run of their network needed.
 
 The MLP takes more units the larger
 its decay, partly since decay delays its fit of the training set too; at a rate of 0.05 a decay of 8
-keeps it from fitting. Other networks and data have other numbers: Singh et al.'s transformer with a layer norm takes
-about {claims.median(pace[NORM]):.1f} units, Tiwari et al.'s MLP, small and with three fifths of
-the sums, {claims.median(pace[TIWARI]):.1f}, and about half as many where the decay is a tenth of the weakest of these, so that there the product counts less (not drawn); with fewer sums Prieto et al.'s MLP
-takes {claims.median(pace[FEWER]):.0f} units.""")
+keeps it from fitting.
+
+Other networks and data have other numbers. Singh et al.'s transformer with a layer norm takes
+about {claims.median(pace[NORM]):.1f} units, and with fewer sums Prieto et al.'s MLP takes
+{claims.median(pace[FEWER]):.0f}. Tiwari et al.'s MLP, small and with three fifths of
+the sums, takes {claims.median(pace[TIWARI]):.1f}, and about half as many at a tenth of the weakest decay that is drawn
+for it, so that there the product counts less (not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-04
@@ -186,14 +189,7 @@ for rate, color in plots.shades(rates).items():
     )
     x = [chosen(run)[1] for run in mine]
     fit.plot(x, [claims.median(when[run]) for run in mine], "o-", color=color)
-    fit.text(
-        x[0] - 0.2,
-        claims.median(when[mine[0]]),
-        f"rate {rate:g}",
-        color=color,
-        ha="right",
-        va="center",
-    )
+    fit.plot([], [], color=color, label=f"rate {rate:g} (b)")
     fit.plot(
         x,
         [claims.median(run.fitted(accuracy=0.99)) for run in mine],
@@ -203,7 +199,7 @@ for rate, color in plots.shades(rates).items():
     )
 fit.set(
     yscale="log",
-    xlim=(-2.2, 8.4),
+    xlim=(0, 8.4),
     xticks=range(0, 9, 2),
     ylim=(20, 6000),
     xlabel="weight decay",

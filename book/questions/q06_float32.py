@@ -106,13 +106,15 @@ runs), and none if the loss alone is computed in float64. They return if the flo
 gradient is damaged in the way in which float32 damages it.
 
 A wide MLP on division has {claims.median(many[DIVISION, SINGLE]):.0f} in four times as
-long a training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} runs). Counted are jumps that follow a collapse, a state
+long a training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} runs). We count only jumps that follow a collapse, a state
 in which many samples have a loss that float32 rounds to zero.
 
 In other networks some remain with a float64 loss: in
 {keep[NARROW, LOSS64]} of {len(many[NARROW, LOSS64])} runs of a narrow MLP, in
 {keep[VGG, LOSS64]} of {len(many[VGG, LOSS64])} of a small VGG-11, and in
-{keep[VIT, LOSS64]} of {len(many[VIT, LOSS64])} of a small ViT, and in more of them if jumps before a collapse are counted too (not drawn). And Singh et al.'s
+{keep[VIT, LOSS64]} of {len(many[VIT, LOSS64])} of a small ViT, and in more of them if jumps before a collapse are counted too (not drawn).
+
+Singh et al.'s
 transformer, trained with weight decay and a layer norm before its MLP, has
 {claims.median(many[SINGH, LOSS64]):.0f} jumps in 10,000 epochs with a float64 loss
 (median of {len(many[SINGH, LOSS64])} runs); whether they follow

@@ -128,24 +128,21 @@ greatest = Run(page.record("liu2026/amsgrad"), "AMSGrad")
 assert not instability.slingshots(greatest).any()
 assert not meanless.any() and (alone[ALONE[1]] > 0).all() and not wide_alone.any()
 sheet = claims.read(page.name, {})
-sheet.box(f"""In Liu et al.'s MLPs, mostly a gradient that rounding damages.
+sheet.box(f"""In two of Liu et al.'s MLPs, a wide and a narrow one, mostly a gradient that rounding damages.
 When float32 rounds a loss to zero, two things go wrong: the correct class gets no
 gradient, and the gradients of all classes no longer sum to zero. Liu et al. blame the
 broken sum.
 
-On 200 images, at a learning rate of 0.001, spikes come with an intact sum too. With the
-sum restored the wide MLP still has {usual[WIDE, ZERO]:.0f} loss spikes in
+We damaged one of the two at a time, on 200 images at a learning rate of 0.001. Each brings spikes. With the
+sum restored, and the correct gradient lost, the wide MLP still has {usual[WIDE, ZERO]:.0f} loss spikes in
 {runs[WIDE, ZERO].settings.epochs:,} epochs, where float32 has {usual[WIDE, BASE]:.0f}
-(medians), but none after epoch {max(ends[ZERO]):,}; the narrow one has
-{usual[NARROW, ZERO]:.0f}, about as many as in float32.
+(medians), but none after epoch {max(ends[ZERO]):,}. The narrow one has
+{usual[NARROW, ZERO]:.0f}, about as many as in float32. With the sum broken, and nine tenths of the correct gradient
+kept, the wide MLP has {usual[WIDE, BROKEN]:.0f} and the narrow one {usual[NARROW, BROKEN]:.0f}.
 
-A broken sum also brings spikes. A float64 loss that breaks the sum and keeps nine tenths of the
-correct gradient gives the wide MLP {usual[WIDE, BROKEN]:.0f} and the narrow one
-{usual[NARROW, BROKEN]:.0f}. These seem to need a growing mean classifier, the mean of the last layer's rows: with
-this mean subtracted the wide MLP ({len(meanless)} runs) has none, and the narrow one
-none in most runs (not drawn). But if the whole correct gradient is kept and only the sum is broken, the narrow one
-spikes even with the mean subtracted, and the wide one does not ({len(wide_alone)}
-run{"s" * (len(wide_alone) > 1)}; not drawn).
+The paper's explanation of the broken sum, that the mean of the last layer's rows grows, fits the wide MLP: with this mean
+subtracted it has none ({len(meanless)} runs). In the narrow one, with the sum alone broken, each of {len(alone[ALONE[1]])} runs
+spikes all the same (neither is drawn).
 
 Just before a spike of the narrow one in float32 the curvature exceeds what Adam's steps can bear (c), in all {len(lead)} runs
 whose spike followed a collapse; no other network was followed step by step.""")

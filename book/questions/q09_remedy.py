@@ -102,8 +102,9 @@ assert all((again[name] < again[PERP]).all() for name in (MUON, GROKFAST))
 assert all((again[name] < again[DECAY]).all() for name in (MUON, GROKFAST))
 sheet = claims.read(page.name, {})
 sheet.box(f"""Begin with weight decay in AdamW, and tune the learning rate. In two
-MLPs on modular addition some strength of decay worked at every rate that we tried, that is, every run generalised (single runs in the smaller one),
-from {every[0]:g} to {every[-2]:g}, in the larger one to {every[-1]:g}. A decay of one (not drawn by itself) worked in every
+MLPs on modular addition some strength of decay worked at every rate that we tried,
+from {every[0]:g} to {every[-2]:g}, in the larger one to {every[-1]:g}: every run generalised there (single runs in the
+smaller one). A decay of one (not drawn by itself) worked in every
 run from a rate of {steady:g} on.
 
 ⊥Grad, which takes the part of the gradient along the

@@ -90,7 +90,9 @@ Tiwari et al. Some of the papers' numbers, explanations and cures failed.
 
 With Tiwari et al.'s penalty on activations an MLP should, they say,
 generalise at epoch {PRINTED:,}. As we read the paper (learning rate 0.001), none of
-{len(radial.seeds)} networks had by {radial.settings.epochs:,} (a). Liu et al.'s projection,
+{len(radial.seeds)} networks had by {radial.settings.epochs:,} (a).
+
+Liu et al.'s projection,
 which makes the gradients of all classes add up to zero again, should end the loss spikes of a wide MLP (same
 rate). In {runs[512, ZERO].settings.epochs:,} epochs there are {usual[ZERO]:.0f} with it, all before epoch
 {max(lasts[ZERO]) + 1:,}, and {usual[BASE]:.0f} without it (b; medians of {len(spikes[512, ZERO])} runs).

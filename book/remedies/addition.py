@@ -100,7 +100,8 @@ generalised within {steps:,} steps; with MAN the median network did at step
 the part of the gradient along the weights away, was first, at step {middle("⊥Grad")}.
 
 The strengths of weight decay that we tried are a factor of ten apart. In a finer tuning, on the page of all
-remedies, one between them came within a few steps of ⊥Grad (not drawn).""")
+remedies, a strength between them came within a few steps of ⊥Grad, and so did Grokfast with its authors' settings
+(not drawn).""")
 
 # %% tags=["hide-input"]
 #| name: fig-remedies-addition

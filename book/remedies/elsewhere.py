@@ -159,8 +159,9 @@ task and remedy all of them did. With the total norm of the three held {come("to
 networks generalised. With the length of the outputs (the logits) held, and the weights free to
 grow, it was {come("logits")}.
 
-Yet at fixed norms it is largely the scale of the logits that decides, as the second figure
-shows. The scale alone is not enough.
+Yet fixed norms work largely through the scale of the logits, as the second figure shows: norms of
+another length work too if the logits are brought back to their scale. Smaller logits alone, with free
+norms, are not enough.
 This is an experiment of ours; no paper's claim is judged.""")
 
 # %% tags=["hide-input"]

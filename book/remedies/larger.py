@@ -27,8 +27,8 @@ takes away the part of the gradient along the weights. A step along that part lo
 changes no answer (naive loss minimisation, NLM). On addition modulo 97 it was quick: with ⊥Grad
 the median network generalised at step {middle("⊥Grad")}; without a remedy none of
 {len(race.onset["none"])} networks did within {steps:,} steps. Each was trained at the
-learning rate that its own tuning chose
-({race.runs["⊥Grad"].settings.optimizer.options["lr"]:g} with ⊥Grad,
+learning rate, and with the β2 of Adam, that its own tuning chose
+(rates: {race.runs["⊥Grad"].settings.optimizer.options["lr"]:g} with ⊥Grad,
 {race.runs["none"].settings.optimizer.options["lr"]:g} without a remedy).
 
 ⊥Grad is also the first of five remedies, with weight decay second, at {middle("decay")}. The

@@ -52,7 +52,7 @@ def middle(name):
 sheet.box(f"""What does a remedy cost where nothing is delayed? A small transformer
 learned to guess the next letter of Shakespeare at a learning rate of 0.001, with each
 remedy at the strength that was best on addition modulo 59. After 1,000 steps it had
-{middle("none")} of the letters right without a remedy, {middle("⊥Grad")} with ⊥Grad,
+{middle("none")} of the letters of unseen text right without a remedy, {middle("⊥Grad")} with ⊥Grad,
 {middle("decay")} with weight decay, and {middle("activations")} with activations pulled
 to zero (medians of {len(right["none"])} runs).
 

@@ -36,7 +36,7 @@ Here, each tuned by itself, it is slower: with their penalty {groks("radius to �
 
 Prieto et al. say that StableMax, their
 replacement for softmax, leads to grokking; it did in {groks("StableMax")} networks (without a
-remedy in {groks("none")} networks), but late, at a median step of {middle("StableMax")}. Their ⊥Grad,
+remedy in {groks("none")} networks), at the only setting of its tuning that worked, but late, at a median step of {middle("StableMax")}. Their ⊥Grad,
 which takes away the part of the gradient along the weights, was far earlier, at {middle("⊥Grad")}, and level with a
 penalty on the squared weights (L2 in the loss), at {middle("coupled L2")}.""")
 
@@ -79,7 +79,7 @@ race.table()
 #|   of a remedy's grid in the tuning, trained once. Filled dots generalise; hollow ones, on the right, do not within the run.
 #| alt: >
 #|   Dots by remedy and step. Filled ones far left with L2 and ⊥Grad, some with decay, activations
-#|   and the short length, a few late ones with StableMax and dropout. All others are hollow, at the right edge.
+#|   and the short length, a late one each with StableMax and dropout. All others are hollow, at the right edge.
 #| fold: "Code: draw the figure"
 race.dots()
 

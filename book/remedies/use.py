@@ -50,7 +50,7 @@ def middle(values, show="{:,.0f}"):
 sheet = claims.read(page.name, {})
 sheet.box(f"""Your network gets its training data right and stays bad on everything
 else. First look whether its training losses are exactly zero: then softmax has run out
-of digits, and the network learns nothing more from what it has right.
+of digits, and the network learns next to nothing more from what it has right.
 
 In an MLP on sums
 modulo 113 more digits were no remedy: with a loss in float64, or one that cannot round,

@@ -63,8 +63,8 @@ def middle(run):
     return f"{came} of {len(onset)}" if came else "none"
 
 
-sheet.box(f"""Weight decay keeps the weights of a network short. Is their length all that
-matters? We trained small MLPs on addition modulo 59 without weight decay, and after each step
+sheet.box(f"""Weight decay keeps the weights of a network short. On one small task, to hold each weight matrix at
+that length does nearly as much. We trained small MLPs on addition modulo 59 without weight decay, and after each step
 rescaled each of the three weight matrices to the length (the norm) that it has with
 weight decay at the step of generalising. Then {number} of {number} networks
 generalised, at a median step of {middle(held["decay", "every matrix"])}; with weight
@@ -80,7 +80,7 @@ the penalty itself. This is an experiment of ours; no paper's claim is judged.""
 #| caption: >
 #|   With all three weight norms fixed at those of weight decay, plain training generalises about as early as
 #|   with it (a); fixed at those of a penalty on activations, later than with that (b). With fewer norms fixed
-#|   nearly no run does. A dot is one run, at
+#|   hardly any run does. A dot is one run, at
 #|   the step from which on it has more than 90 % of the test set; a cross is a run that ended without that,
 #|   after 1,000 steps. The top row is the remedy itself. On the right is the median step, or how many runs
 #|   generalise. (a) The norms are those that weight decay gives, at a learning rate of 0.03. (b) They are

@@ -83,7 +83,7 @@ sheet.box(
     f"run, the network without a norm takes {times} times the epochs of M in the median.\n\nBut "
     "sudden jumps of the loss throw M back: "
     f"{words(claims.median(again[m]), '{:.0%}')} of its later test losses are above "
-    "0.01 again. So by another measure, which the badge does not judge, M is the later "
+    "0.01 again. So by another measure, which the verdict does not judge, M is the later "
     f"one in {is_later.sum()} of {len(is_later)} runs: it has 95 % of the test set "
     f"right for good from epoch {claims.median(lasting[m]):,.0f}, the network without "
     f"a norm from {claims.median(lasting[none]):,.0f}."

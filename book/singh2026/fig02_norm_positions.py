@@ -90,7 +90,7 @@ sheet.box(
 #|   the same time. M has a norm before the MLP, A* before attention, M+A* before both,
 #|   No LN nowhere. (a) The Fourier mode concentration says how periodic the embedding
 #|   is. From 1 on, the dotted line, the paper calls it periodic. Lines are medians of
-#|   the runs, whose range is shaded. A triangle stands where the median run first has
+#|   the runs, whose range is shaded. A large triangle stands where the median run first has
 #|   a test loss of 0.01. (b) Each mark is one run: across is the first epoch with a
 #|   periodic embedding, up is the first with a test loss of 0.01. Above the dotted
 #|   line the embedding is periodic first, below it the test loss is low first. A run

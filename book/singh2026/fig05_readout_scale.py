@@ -99,7 +99,8 @@ sheet.box(
     f"{len(ordered)} runs.\n\nWith the divided rate it is the other way round: α = 0.5 "
     f"came to 0.01 at epoch {middle(divided[0.5])}, and α = 1.5 in only "
     f"{(lazy < math.inf).sum()} of {len(lazy)} runs. But a smaller rate also means less weight "
-    "decay in each epoch. If time is counted by decay and not by epochs, the two rules differ far less (b)."
+    "decay in each epoch. If time is counted by how much decay has been applied, and not in epochs, "
+    "the two rules differ far less (b)."
 )
 
 # %% tags=["hide-input"]

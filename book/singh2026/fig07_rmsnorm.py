@@ -63,11 +63,11 @@ back = {run: words(claims.median(found), "{:.0%}") for run, found in again.items
 sheet.box(
     "Layer norm first subtracts a vector's mean, then rescales the vector to a fixed "
     "length. RMSNorm leaves the first step out. The paper says that a transformer with RMSNorm shows "
-    "very similar results. We compare the first epochs with a test loss of 0.01 (medians). With "
+    "very similar results.\n\nWe compare the first epochs with a test loss of 0.01 (medians). With "
     f"RMSNorm before the MLP it is epoch {middle(rms['M'])}, with RMSNorm before both "
     f"the MLP and attention {middle(rms['M+A*'])}, and without a norm "
     f"{middle(rms['No LN'])}. With layer norm the order is the same and the epochs are "
-    f"nearly so: {middle(layer['M'])}, {middle(layer['M+A*'])} and "
+    f"nearly the same: {middle(layer['M'])}, {middle(layer['M+A*'])} and "
     f"{middle(layer['No LN'])}. So the sentence holds as we test it.\n\nThe low loss does "
     "not last: once a network with a norm before the MLP has reached it, "
     f"{back[rms['M']]} of its later test losses are above 0.01 again with RMSNorm, and "

@@ -72,7 +72,7 @@ sheet.box(
     "there share the last place).\n\nIn the median run the rank has fallen to 20 at "
     f"epoch {words(claims.median(squeezed[strongest]))} with λ = 1.5, at "
     f"{words(claims.median(squeezed[usual]))} with λ = 1, and not with 0.5; with 0.2 or less no run gets there. "
-    "By this mark the sentence holds. Until we had the results, the badge stood on a stricter test, "
+    "By this mark the sentence holds. Until we had the results, the verdict stood on a stricter test, "
     f"the order at every measurement. Only {(whole == 1).sum()} of "
     f"{len(whole)} runs keep it, since neighbouring decays have nearly the same rank "
     "for a while."
@@ -91,7 +91,7 @@ sheet.box(
 #|   1.5.
 #| alt: >
 #|   Effective rank rises to about forty and then falls to seven, earlier for larger decays,
-#|   and stays near forty for the two smallest. The authors' points lie on our curves.
+#|   and stays near forty for the two smallest. The authors' points lie near our curves.
 #| fold: "Code: draw the figure"
 paper = evidence.reference("singh2026/fig09")
 paper = paper[paper["epoch"] % 2000 == 1000].set_index(["quantity", "series"])
@@ -221,7 +221,8 @@ sheet.closing(record)
 # %% [markdown]
 # ## Reading the result
 #
-# Our ranks lie on the authors' points, and the order of the decays is theirs.
+# Our ranks lie near the authors' points, mostly a little below them with a decay of 1 or 1.5 and above them with 0.1. The order
+# of the decays is theirs.
 
 # %% tags=["remove-input"]
 losses = pd.concat([run.last("test_loss")[np.isinf(reached[run])] for run in every])

@@ -161,8 +161,8 @@ sheet.box(
     "Table 1 lists where the variants of the paper's transformer have a layer norm, which rescales a "
     "vector to a fixed length. The paper says that a norm on the values of attention "
     "(A^v, in the figure LN on values) limits how much of an input's length reaches the MLP, but less than a norm "
-    "before the MLP (M).\n\nNothing is trained here: in transformers of the paper's size "
-    "at their random start we made the embeddings of all tokens of a sum seven times as long. "
+    "before the MLP (M).\n\nNothing is trained here: in transformers of the paper's size, "
+    "each at one random start, we made the embeddings of all tokens of a sum seven times as long. "
     f"Without a norm the vector that the MLP reads is then {growth['No LN']:.1f} times "
     f"as long, and with a norm on the values {growth['A^v']:.1f} times, since the skip "
     "connection carries the length past attention. With a norm before the MLP it does "
@@ -200,7 +200,7 @@ grid.grid(False)
 bars.barh(range(len(NAMES)), growth.values(), color=plots.BLUE, height=0.6)
 for i, factor in enumerate(growth.values()):
     bars.text(factor + 0.15, i, f"× {factor:.1f}", va="center")
-bars.set(xlim=(0, 8.4), xlabel="times as long")
+bars.set(xlim=(0, 8.4), xticks=(0, 2, 4, 6), xlabel="times as long")
 bars.grid(axis="y", visible=False)
 plots.letter((grid, bars), ["what a path reads", "what the MLP reads"])
 plots.show(figure)

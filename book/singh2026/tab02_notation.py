@@ -156,7 +156,7 @@ sheet.box(
 #| name: fig-singh2026-tab02
 #| caption: >
 #|   Networks rebuilt from the authors' random numbers have the logged losses with
-#|   GELU, not with ReLU. Across is the relative distance of a rebuilt training loss
+#|   GELU, not with ReLU. The axis is the relative distance of a rebuilt training loss
 #|   from the logged one, before the first update, on a logarithmic axis. Left of the
 #|   dashed line six digits agree. Each row is a variant: layer norm (LN) is before the
 #|   MLP (M), before attention (A*), before both (M+A*), nowhere, or on the values.

@@ -85,8 +85,8 @@ tables.prose(f"""
 The network reads two numbers. It must answer with their sum on a small clock. It sees part of all sums, its examples.
 Soon it gets every example right. Of sums that it never saw it gets next to none.
 
-This is learning by heart. In the runs of the first chapter the best share of unseen sums without help is
-{told("basics/grokking", "without", Run(first, "no decay").largest(TEST), "{:.1%}")}. {{term}}`Grokking` means that the rule arrives after all, and late.
+This is learning by heart. In the first chapter the median network without weight decay never has more than
+{told("basics/grokking", "without", Run(first, "no decay").largest(TEST), "{:.1%}")} of the unseen sums right. {{term}}`Grokking` means that the rule arrives after all, and late.
 """)
 
 

@@ -225,8 +225,7 @@ def transformers() -> Rows:
     # Characters of Shakespeare, where nothing is to be gained.
     yield experiment(
         "tab10",
-        "depth 2 of 4, width 64 of 128, windows of 64 of 256 characters, 256,000 of a "
-        "million of them, 1,000 of 5,000 steps, three seeds of five",
+        "depth 2 of 4, 256,000 of a million characters, three seeds of five",
     )
     blocks = {"train_blocks": Size(None, 4000), "test_blocks": Size(None, 200)}
     yield shared(dataset=Spec("characters", block=Size(256, 64), **blocks))

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Figure 2]{.kicker} No strength of the penalty brings grokking within 8,000 epochs, so we cannot tell which is best
+# # [Tiwari et al. 2026 · Figure 2]{.kicker} None of six strengths of the penalty brings grokking within 8,000 epochs, so we cannot tell which is best
 
 # %% tags=["parameters", "remove-input"]
 scale = "best"

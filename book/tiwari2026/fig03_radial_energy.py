@@ -92,7 +92,8 @@ its penalty, which draws the lengths of activations to a target, the radial ener
 
 Here the radial energy of the whole gradient, of loss and penalty, rises to {peak:.0f} in layer 2, and higher in layer 1,
 by epoch {WINDOW:,}, at which the paper's networks generalise. So the sentence fails: the penalty adds a gradient that
-changes lengths alone. Even so, up to then most of the gradient still turns the activations (not drawn).
+changes lengths alone. Even so, up to then most of the gradient still turns the activations (not drawn), as the
+radial energy of a gradient that does not turn them at all is the width, 512.
 
 For the gradient of the loss alone the sentence comes true late, and in one layer. In layer 1 it is
 above 1 until about epoch 1,000 and then falls to {bottom:.2f}; in layer 2 it ends above 1.""")
@@ -104,7 +105,7 @@ above 1 until about epoch 1,000 and then falls to {bottom:.2f}; in layer 2 it en
 #|   layers. (a) The gradient of loss and penalty. The large dot is the value by which we judge the
 #|   paper's sentence. (b) The gradient of the loss alone: with the penalty (green) it falls below
 #|   chance in layer 1 only, without it, in the baseline (black), in neither layer. Thick solid
-#|   lines are layer 1, thick dashed lines layer 2; the thin grey line is chance, 1. All lines are
+#|   lines are layer 1, thick dashed lines layer 2; the thin dashed grey line is chance, 1. All lines are
 #|   medians of the runs. Diamonds are the paper's 0.15 for the penalty, of which it names no layer.
 #| alt: >
 #|   Two panels against the epoch, both axes logarithmic. All curves start between 0.9 and 1.6. The total gradient

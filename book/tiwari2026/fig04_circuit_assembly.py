@@ -122,18 +122,21 @@ many, few = claims.median(ends[shown]), claims.median(ends[decay])
 share = claims.median(push.last("test_accuracy"))
 sheet.box(f"""A network that adds modulo a prime can compute with waves of a few frequencies. The paper says that strong
 weight decay leaves 2 to 3 of them, and that its penalty spreads the work over many. Our MLPs of the paper's width, {sizes[1]},
-generalise with strong decay in {came} of {len(shown.seeds)} runs. In the end their second hidden layer uses about {many:.0f} frequencies, where a strong
-wave counts more than a weak one (by its share of the energy, the squared height of the waves). In small MLPs, of width {sizes[0]}, they are about {few:.0f}.
+generalise with strong decay in {came} of {len(shown.seeds)} runs. In the end their second hidden layer uses about {many:.0f}
+frequencies. Strong waves count more here than weak ones: each by its share of the energy of all waves, the squared height. In
+small MLPs, of width {sizes[0]}, the number is about {few:.0f}.
 
 So the paper's sentence on strong decay fails, though we allow up to 5. Its sentence on the
-penalty we cannot test: when our small networks with it end, they have {100 * share:.0f} % of the test set right and have not generalised.""")
+penalty we cannot test: when the training of our small networks with it ends, they have {100 * share:.0f} % of the test set right and
+have not generalised.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-04
 #| caption: >
 #|   With strong decay networks use about ten frequencies or more in the end, where the paper says two to
 #|   three. (a) The number of frequencies at the end, in which each counts by its share of the
-#|   energy. Each dot is one run, the number beside it the median, and the diamonds are the paper's. Dashed: the number that we allow.
+#|   energy of all waves. At width 512 these waves are less than half of the layer's variance
+#|   (table below). Each dot is one run, the number beside it the median, and the diamonds are the paper's. Dashed: the number that we allow.
 #|   The baseline, with neither penalty nor strong decay, has not generalised either. (b), (c) The
 #|   share of each frequency while one network trains; darker is more. Most frequencies that are
 #|   strong in the end already show early. The dotted line is where the network generalises. All

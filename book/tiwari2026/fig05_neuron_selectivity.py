@@ -133,20 +133,21 @@ reach = wide.settings.model.options["widths"][0]
 sheet = claims.read(page.name, found, width=width, wide=reach, **fields)
 share = claims.median(push.last("test_accuracy"))
 score = {n: claims.median(of(decay, best, n)) for n in READINGS}
-sheet.box(f"""The paper says that with its penalty each hidden unit follows one frequency, that of a wave over the numbers
+sheet.box(f"""The paper says that with its penalty each hidden unit follows a wave of one frequency over the numbers
 to be added, and that about ten units share each frequency, as a cluster. Our small MLPs with the penalty, of width {width}, cannot
 test that: they have {100 * share:.0f} % of the test set right when their runs end and have not generalised.
 
-With strong weight decay ours
+With strong weight decay small MLPs
 ({len(decay.seeds)} runs) do generalise, and their two layers differ. In the first the median unit follows its best frequency with a correlation of
 {score[one]:.2f}, about what a unit with this frequency alone would have. In the second it is {score[two]:.2f}, well below what such a unit would
-have there, since units mix several frequencies.""")
+have there, since units mix several frequencies. At the paper's width the median unit of either layer follows its best
+frequency less closely (table below).""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-05
 #| caption: >
-#|   With strong decay most units of the first layer keep to one frequency, those of the second
-#|   layer mix several. (a), (b) The units of one network with strong decay. Each row is one unit,
+#|   With strong decay, in small networks, most units of the first layer keep to one frequency, those
+#|   of the second layer mix several. (a), (b) The units of one network with strong decay. Each row is one unit,
 #|   darker where it correlates with a wave of the frequency below. Rows are sorted by the best
 #|   frequency. Sorting draws a diagonal in any network; what counts is how dark it is. (c) The
 #|   correlation of the median unit with its best frequency, for all three methods: one dot per run,

@@ -138,7 +138,8 @@ came_half, came_small, came_large, came_alone = (
     for run in (runs["penalty", "radius 0.5 √d"], small, large, alone)
 )
 sheet.box(f"""The paper says that with its penalty and 60 % of the pairs MLPs generalise at epoch
-{PRINTED["penalty"][0]:,}. There is no code, and the text leaves nine choices open; one way to fill them in is a reading here. In the plainest reading none of
+{PRINTED["penalty"][0]:,}. There is no code, and the text leaves nine choices open; one way to fill them in is a reading here. In the plainest reading
+(one-hot inputs, PyTorch's start, full batches) none of
 {len(plain.seeds)} MLPs of the paper's width, {width(plain)}, generalises with the penalty within {plain.settings.epochs:,} epochs.
 
 So we tried {tried} other readings in smaller MLPs, most of them in a single run of 8,000 epochs. Two bring generalisation: half the target length,
@@ -147,7 +148,8 @@ no penalty: at the paper's width it brings generalisation at epoch {came_alone:,
 {came_large:,.0f} with it.
 
 The paper's epoch is one cell of a table of moduli and shares of the pairs, and one cell may fit by chance. We took four
-experiments that fit it, and trained small MLPs for other cells: there they hardly ever fit (last figure).""")
+experiments that fit it and that the paper does not describe, such as a weight decay of 1, and trained small MLPs for
+other cells: there they hardly ever fit (last figure).""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-readings

@@ -200,8 +200,11 @@ loss, is {printed_lead(flat):.0f} times smaller with it than in the baseline, wh
 generalised. With the penalty and the paper's own decay ours do not, so that the sentence itself cannot be tested.
 
 With a weight decay of 1, a thousand times that of the paper, MLPs of its width generalise with the penalty and without it,
-in {len(strong_push.seeds)} runs each. When they end, the two are about equally flat: where the paper's ratio is {printed_lead(flat):.0f}, ours is
-{late[flat]:.1f}. The last three quantities of the figure go against the paper there: with the penalty the largest singular value is
+in {len(strong_push.seeds)} runs each. When they end, the two are about equally flat on the training pairs: where the paper's ratio is
+{printed_lead(flat):.0f}, ours is {late[flat]:.1f}. They end at different training losses, though, and the trace goes with
+the loss (see below).
+
+The last three quantities of the figure go against the paper there: with the penalty the largest singular value is
 larger, and rank and largest Fourier mode are smaller.""",
     runs=[strong, strong_push],
 )
@@ -241,7 +244,7 @@ panel.set_xlabel("times better with penalty")
 panel.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
 plots.paper(panel, [], [])
 panel.plot([], [], "s", color=DARK, ms=8, label="here, generalised")
-panel.plot([], [], "o", color=INK, ms=6, alpha=0.5, label="here, not")
+panel.plot([], [], "o", color=INK, ms=6, alpha=0.5, label="here, not generalised")
 figure.legend(loc="outside upper center", ncols=3)
 plots.show(figure)
 

@@ -104,9 +104,11 @@ digit, {told_gain[2]} times.
 
 In our small versions the MLP generalises with strong weight decay and not with the penalty, so the sentence fails as we
 test it. The transformer generalises neither with the penalty nor without it. nanoGPT gets whole sums right in {whole[0]} without
-the penalty and in {whole[1]} with it. Single digits it gets at least {ahead:.1f} times sooner with the penalty in {len(gain[FIGURES])} of
-{len(onsets[FIGURES][0])} runs, and otherwise neither way. This is weak evidence: the
-networks are small, and the badge rests on {len(seeds)} run of each.""")
+the penalty and in {whole[1]} with it.
+
+Single digits it gets right for good at least {ahead:.1f} times sooner with the penalty in {len(gain[FIGURES])} of
+{len(onsets[FIGURES][0])} runs, and otherwise neither with it nor without it. Counted from the first time, this lead is smaller.
+All this is weak evidence: the networks are small, and the verdict rests on {len(seeds)} run of each.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab03
@@ -116,7 +118,8 @@ networks are small, and the badge rests on {len(seeds)} run of each.""")
 #|   the MLP the upper row has strong weight decay, as in the paper. Both pairs of
 #|   nanoGPT are the same runs: a sum counts if all of its digits are right, or each
 #|   digit counts by itself. Filled dots are runs that generalised, with more than 90 %
-#|   right for good. Hollow triangles are runs that had not when they ended. Diamonds
+#|   right for good; dots may cover each other. Hollow triangles are runs that had not when they ended.
+#|   The transformer has one run of each kind, the others three. Diamonds
 #|   are the paper's larger networks, so compare the rows of a pair and not the marks
 #|   in a row. On the right stands how many times sooner a network generalises with the
 #|   penalty (of two runs the smaller factor). "Not with it" means only without it, "neither" means not at all.

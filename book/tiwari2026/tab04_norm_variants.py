@@ -86,12 +86,12 @@ came = {
 first = onset["layer norm"][onset["layer norm"] < float("inf")].min()
 share, counted = claims.median(end["penalty"]), len(found["first"][1])
 sheet.box(f"""The paper says that layer norm has 80 % of the penalty's acceleration: networks generalise at epoch
-{PRINTED["layer norm"][0]:,} with layer norm and at {PRINTED["penalty"][0]:,} with the penalty. In our small MLPs it is the other
-way round, so the sentence fails as we test it. With layer norm {came["layer norm"]} runs generalise, the first at epoch
+{PRINTED["layer norm"][0]:,} with layer norm and at {PRINTED["penalty"][0]:,} with the penalty. In our small MLPs layer norm is
+ahead of the penalty, so the sentence fails as we test it. With layer norm {came["layer norm"]} runs generalise, the first at epoch
 {first:,.0f}, and with RMS norm, a simpler layer norm, {came["RMS norm"]} runs do. With the penalty {came["penalty"]} runs do; they
 end at epoch {push.settings.epochs:,} with {100 * share:.0f} % of the test set right.
 
-The badge counts the {counted} runs in which
+The verdict counts the {counted} runs in which
 one of the norms brought generalisation. The paper's own comparison is doubtful, as its Table 2 prints epoch
 {TABLE2["penalty"][0]:,} for the same penalty.""")
 

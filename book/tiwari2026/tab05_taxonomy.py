@@ -150,7 +150,9 @@ rank small, “collapsing the spectrum”, and that its penalty preserves it.
 It does not define the rank, so we took it in {len(READINGS)} ways. With strong weight decay, in MLPs of the paper's width, the rank
 ends at {middle:.2f} times its start, by the median of these ways; single ways give {spread.min():.2f} to {spread.max():.2f} times.
 We ask for half of the start or less by the median way, so the sentence fails as we test it; by
-{(spread <= 0.5).sum()} of the {len(READINGS)} ways alone it would hold. In small MLPs it stays where it began. With the
+{(spread <= 0.5).sum()} of the {len(READINGS)} ways alone it would hold, and the run that falls most ends just above a half.
+
+In small MLPs with strong decay the rank stays about where it began. With the
 penalty, in small MLPs, it stays as well, but these had not generalised when their runs ended.""")
 
 # %% tags=["hide-input"]
@@ -162,8 +164,8 @@ penalty, in small MLPs, it stays as well, but these had not generalised when the
 #|   the pairs (all or 256), whether the mean is subtracted, and the layer (first or
 #|   second, after the ReLU). The bar is the median of the 16 ways, with its value. The
 #|   grey region is what we call a collapse: half of the start or less. Words on the
-#|   right are the paper's. Of its seven methods, spectral norm was not run. The
-#|   spherical projection is RMS norm without weights. Width 128, but for the second row.
+#|   right are the paper's. Of its seven methods, spectral norm was not run. MAN is a penalty
+#|   that pulls the lengths of activations to zero. The spherical projection is RMS norm without weights. Width 128, but for the second row.
 #| alt: >
 #|   A row for each method on a logarithmic axis from 0.008 to 5. The medians of most methods lie near 1, within
 #|   marks from below one half to above two. That of weight decay at width 512 lies between one half and 1, and

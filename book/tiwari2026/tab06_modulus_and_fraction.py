@@ -1,5 +1,5 @@
 # %% [markdown]
-# # [Tiwari et al. 2026 · Table 6]{.kicker} In the one setting that our runs can judge, the penalty is not several times faster than strong weight decay
+# # [Tiwari et al. 2026 · Table 6]{.kicker} With 60 % of the pairs modulo 97 the penalty is not several times faster than strong weight decay
 
 # %% tags=["parameters", "remove-input"]
 scale = "laptop"  # it has more shares of the pairs than the paper's width
@@ -158,23 +158,35 @@ sizes = [
     r["penalty", 97, 0.6].settings.model.options["widths"][0] for r in (wide, runs)
 ]
 sheet = claims.read(page.name, found, width=sizes[0])
+drawn = dict(wide)  # and not judged: strong decay was trained longer than the penalty
+if wide is not runs:
+    longer = evidence.record("tiwari2026/decay512", scale="paper")
+    read.append(longer)
+    ink = plots.COLOUR["strong decay"]
+    drawn["strong decay", 97, 0.5] = Run(longer, "strong decay", color=ink)
+widest = {key: run.onset() for key, run in drawn.items()}
+half = drawn["strong decay", 97, 0.5]
 slow, quick = (wide[kind, 97, 0.6] for kind in KINDS[::-1])
 when, end = claims.median(slow.onset()), claims.median(quick.last(TEST))
 early, late = (PRINTED[0.6, kind][0][0] for kind in KINDS)
 sheet.box(f"""The paper trains with three moduli and four shares of the pairs, and says that the penalty is
-substantially faster than strong weight decay in all of these settings. We can judge one at the paper's width, 60 % of the sums
-modulo 97, where the paper prints epoch {early:,} with the penalty and {late:,} with strong decay.
+substantially faster than strong weight decay in all of these settings. We judge one of them at the paper's width, 60 % of the
+pairs modulo 97, where the paper prints epoch {early:,} with the penalty and {late:,} with strong decay.
 
 Here networks with strong decay
 generalise at epoch {when:,.0f}. With the penalty they do not: {100 * end:.0f} % of the test set is right when their runs end
 at epoch {quick.settings.epochs:,}. So the sentence fails as we test it. A lead as large as the paper's is excluded, a small one is
-not, since runs with the penalty are shorter. With fewer pairs neither method brings generalisation in the epochs that we trained.""")
+not, since runs with the penalty are shorter.
+
+With half of the pairs networks with strong decay generalise too, at epoch {claims.median(widest["strong decay", 97, 0.5]):,.0f},
+in a training of {half.settings.epochs:,} epochs. With the penalty we have not trained as long, so that this share is not judged.
+With fewer pairs neither method brings generalisation in our runs.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab06
 #| caption: >
-#|   With 60 % of the pairs modulo 97, strong decay brings grokking near the paper's
-#|   epoch and the penalty does not; with fewer pairs neither does in our runs. (a)
+#|   With 60 and 50 % of the pairs modulo 97, strong decay brings grokking near the paper's
+#|   epoch or later, and the penalty does not in shorter runs; with fewer pairs neither does. (a)
 #|   Networks of the paper's width, 512. (b) Smaller networks, of width 128; the result
 #|   is the same. Shares of the pairs fall from left to right. Filled dots are runs
 #|   that generalised, with their median. Hollow triangles are runs that had not when
@@ -185,10 +197,10 @@ not, since runs with the penalty are shorter. With fewer pairs neither method br
 #| alt: >
 #|   Two panels with logarithmic axes of epochs over the share of the pairs. The paper's onsets rise
 #|   steeply as fewer pairs train, five to seven times as high with strong decay. Our dots are at a
-#|   share of 0.6 with strong decay alone, near the paper's mark; all else are triangles.
+#|   share of 0.6, near the paper's mark, and in (a) of 0.5, with strong decay alone; all else are triangles.
 #| fold: "Code: draw the figure"
 figure, axes = plots.panels(2, height=4.0, sharey=True)
-for panel, some in zip(axes, (wide, runs), strict=True):
+for panel, some in zip(axes, (drawn, runs), strict=True):
     for kind, shift in zip(KINDS, (0.014, -0.014), strict=True):
         ink = plots.COLOUR[kind]
         for f in FRACTIONS:
@@ -237,8 +249,9 @@ plots.show(figure)
 tables.prose(f"""
 * **In the paper** strong decay is slower than the penalty in every cell. With 60 % of the
   pairs modulo 97 the ratio is {late / early:.1f}.
-* **Here strong decay brings grokking** with 60 % of the pairs at both widths, near its printed epoch.
-  The penalty brings it at no share.
+* **Here strong decay brings grokking** with 60 % of the pairs at both widths, near its printed epoch, and
+  at the paper's width with half of them at epoch {told(widest["strong decay", 97, 0.5])}, where {PRINTED[0.5, "strong decay"][0][0]:,} is printed.
+  The penalty brings it at no share, in {quick.settings.epochs:,} epochs at that width.
 * **The printed digits fit one protocol.** Five multiples of 100 epochs can give
   {sum(fit["population"])} of the {len(cells)} printed means and deviations.
 """)
@@ -258,7 +271,7 @@ def line(f, p):
         str(p),
         *shown,
         times,
-        *(told(of[k, p, f]) for of in (onset, broad) for k in KINDS),
+        *(told(of[k, p, f]) for of in (onset, widest) for k in KINDS),
     ]
 
 
@@ -296,7 +309,7 @@ for mean, spread in (PRINTED[0.5, "penalty"][0], PRINTED[0.6, "penalty"][0]):
 # ## The claims
 #
 # A ratio of 0 means that strong decay generalised and the penalty did not. A seed in which neither
-# does is no test; that is the case at shares of 0.5 and 0.4 here. We judge the ratio at the paper's
+# does is no test; that is the case at shares of 0.5 and 0.4 in the runs that are judged. We judge the ratio at the paper's
 # width, and the order of the shares at width 128, where the runs are longer. At the paper's width the
 # penalty has 8,000 epochs; for a ratio of 2.5 it would have to generalise by about 4,000. The bound of 2.5 is ours. We fixed
 # it before we read the records, at half of the paper's smallest ratios.
@@ -311,8 +324,9 @@ sheet.closing(*read)
 # There is no official code. What differs from the paper, or had to be inferred:
 #
 # 1. *Cells.* Laptop records have p = 97 alone. At the paper's width of 512 we have those that the table
-#    shows, for 8,000 epochs, and strong decay at 60 % for 12,000 ([readings](readings.ipynb)). Of them this last
-#    one alone generalises. The rest of the two other moduli waits for a GPU.
+#    shows, for 8,000 epochs, strong decay at 60 % for 12,000 ([readings](readings.ipynb)), and at 50 % for 20,000
+#    ([Figure 1](fig01_accuracy_curves.ipynb)). These last two alone generalise. That at 50 % is drawn and not judged: the
+#    penalty has 8,000 epochs there, and had it generalised right after, the ratio would be 2.4. The rest of the two other moduli waits for a GPU.
 # 2. *Budget.* At width 128, 12,000 epochs of 50,000 (15,000 for the runs shared with Figure 1). At a share of 0.5
 #    and 0.4 this is too short for the paper's strong decay, not for its penalty. Such a cell can
 #    only count against the penalty. At 0.3 it is too short for both, so we judge nothing there.

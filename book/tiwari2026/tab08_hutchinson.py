@@ -74,8 +74,9 @@ random signs, called probes (Hutchinson's method). The paper says that {COUNTS[1
 {PRINTED[100][2]} %.
 
 Here, at the paper's width, the mean of {COUNTS[1]} probes misses that of {MANY} by {apart} on average in
-the {len(trace)} networks that we measured; the line below has the smaller. We allow 5 %, so the sentence holds as we
-test it. Our networks were trained with the penalty, which is part of the loss here, and had not generalised; the paper's had.""")
+the {len(trace)} networks that we measured; the verdict below names the smaller. We allow 5 %, so the sentence holds as we
+test it. Our trace is that of loss and penalty together. Our networks, trained with the penalty, had not generalised; the
+paper's had.""")
 
 # %% tags=["hide-input"]
 #| name: fig-tiwari2026-tab08

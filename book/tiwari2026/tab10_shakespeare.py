@@ -75,8 +75,8 @@ sheet = claims.read(page.name, found)
 price = {run: 100 * claims.median(dearer(run)) for run in (weak, strong)}
 lost, count = claims.median(on_the_way(strong)), len(on_the_way(strong))
 sheet.box(f"""The paper checks its penalty on a task without grokking: a small transformer learns to continue Shakespeare letter by
-letter. It says that the penalty does not accelerate this. That holds as we test it, in {count} runs of a smaller network with a fifth
-of the paper's steps: with a strength of 0.05 the validation loss, averaged over all steps, is {lost:.2f} higher than without the
+letter. It says that the penalty does not accelerate this. That holds as we test it, in {count} runs of a smaller network and
+{plain.settings.epochs:,} steps (the paper does not say how many it takes): with a strength of 0.05 the validation loss, averaged over all steps, is {lost:.2f} higher than without the
 penalty.
 
 The paper also says that perplexity (how many letters the network hesitates between) gets at most 2 % worse. Here it ends

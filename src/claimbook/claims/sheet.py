@@ -237,7 +237,7 @@ class Sheet(list[Claim]):
         for size, labels in labels_by_size.items():
             owners = ""
             if len(labels_by_size) > 1:
-                owners = f" ({', '.join(dict.fromkeys(labels))})"
+                owners = f" ({'; '.join(dict.fromkeys(labels))})"
             if size:  # of the others there is nothing to say
                 marks.append(f"Less than the paper's{owners}: {size}")
         return marks

@@ -19,10 +19,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import Collection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec, SubplotSpec
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FixedLocator
 from PIL import Image
@@ -88,6 +90,7 @@ def show(figure: Figure) -> Picture:
     if project.is_retrained:
         _say_where_empty(figure)
     has_book = tell_apart(figure)
+    _outline_words(figure)
     picture = Picture(figure)
     if has_book:
         picture.shown["has_book"] = True
@@ -95,6 +98,18 @@ def show(figure: Figure) -> Picture:
     if folder := os.environ.get("GROKBOOK_FIGURES"):  # for pages run as scripts
         Path(folder, picture.shown["sha256"][:12] + ".png").write_bytes(picture.png)
     return picture
+
+
+def _outline_words(figure: Figure) -> None:
+    """Give the words in panels a white outline, which parts them from lines below.
+
+    White words, as on dark bars, and those in a box or on an image stay as they are.
+    """
+    for axes in figure.axes:
+        for text in axes.texts:
+            is_white = to_hex(text.get_color()) == "#ffffff"
+            if not (is_white or text.get_bbox_patch() or axes.images):
+                text.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
 def _say_where_empty(figure: Figure) -> None:
