@@ -95,6 +95,12 @@ many |= {key: bursts(run) for key, run in runs.items() if key not in many}
 often = {key: 10_000 * many[key] / run.settings.epochs for key, run in runs.items()}
 keep = {key: int((found > 0).sum()) for key, found in many.items()}  # runs with any
 assert not keep[WIDE, LOSS64]
+spiking = page.record("tiwari2026/spike512")
+other = [  # the largest training loss after the fit, in float32 and in float64
+    Run(spiking, f"strong decay{loss}").series("train_loss", since=1000).max()
+    for loss in ("", ", float64 loss")
+]
+assert min(other[0]) > 1 > 0.01 > max(other[1])
 sheet = claims.read(page.name, {})
 sheet.box(f"""In Liu et al.'s two wide MLPs, trained with Adam at a learning rate of 0.001, yes. Long after the training
 set is right the loss can jump; such jumps are called slingshots, or spikes. Liu et al. say that they vanish if the
@@ -108,6 +114,9 @@ gradient is damaged in the way in which float32 damages it.
 A wide MLP on division has {claims.median(many[DIVISION, SINGLE]):.0f} in four times as
 long a training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} runs). We count only jumps that follow a collapse, a state
 in which many samples have a loss that float32 rounds to zero.
+
+Tiwari et al.'s MLP on addition, at their width with strong weight decay, has a late loss spike in float32 and none with a
+float64 loss ({len(other[1])} run{"s" * (len(other[1]) > 1)} each, not drawn). Few of its losses are zero when it spikes.
 
 In other networks some remain with a float64 loss: in
 {keep[NARROW, LOSS64]} of {len(many[NARROW, LOSS64])} runs of a narrow MLP, in
@@ -255,8 +264,9 @@ them that we can see. What makes these bursts is not tested.
 #
 # Runs of Liu et al., Figures [1](../liu2026/fig01_precision.ipynb), [6](../liu2026/fig06_two_instabilities.ipynb),
 # [8](../liu2026/fig08_modular_mlp.ipynb), [10](../liu2026/fig10_vgg.ipynb), [11](../liu2026/fig11_vgg_batch_norm.ipynb),
-# [12](../liu2026/fig12_vit.ipynb), [13](../liu2026/fig13_resnet.ipynb) and [causes](../liu2026/causes.ipynb), and of Singh et
-# al., [Figure 2](../singh2026/fig02_norm_positions.ipynb). Those pages have all settings and seeds.
+# [12](../liu2026/fig12_vit.ipynb), [13](../liu2026/fig13_resnet.ipynb) and [causes](../liu2026/causes.ipynb), of Singh et
+# al., [Figure 2](../singh2026/fig02_norm_positions.ipynb), and of Tiwari et al.,
+# [Figure 1](../tiwari2026/fig01_accuracy_curves.ipynb). Those pages have all settings and seeds.
 
 # %% tags=["hide-input"]
 #| fold: "Code: what was read"

@@ -186,7 +186,7 @@ AdamW at a rate of 0.001, and neither was tuned.
 **What we can say of the ratio.** With 60 % of the sums, at the paper's width, strong decay generalises at {told(when[60, STRONG, 512])}, and the penalty had not by
 {never.settings.epochs:,} ([readings](../tiwari2026/readings.ipynb)). At a quarter of the width it is {told(when[60, STRONG, 128])} against not by
 {ours[60, TARGET, 128].settings.epochs:,}. With half of the sums strong decay, trained on, generalises at {told(when[50, STRONG, 512])}, and the penalty had not by
-{ours[50, TARGET, 512].settings.epochs:,} ([Figure 1](../tiwari2026/fig01_accuracy_curves.ipynb)). It may do so later.
+{ours[50, TARGET, 512].settings.epochs:,} ([Figure 1](../tiwari2026/fig01_accuracy_curves.ipynb)). It may generalise later.
 
 **Added to a decay of 1 it gains nothing.** Small networks generalise at epoch {told(came[DECAY, 128])}
 without the penalty and at {told(came[BOTH, 128])} with it. [At the paper's width](../tiwari2026/remedies.ipynb) it delays
