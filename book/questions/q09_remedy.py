@@ -97,6 +97,10 @@ again = {  # sparse parity, the second tuning
     for second in [page.record("remedies/test2-e")]
     for arm in second.experiment.arms
 }
+layered = page.record("remedies/test2-d")  # a transformer, tuned
+blocks_tuned = {
+    arm.name.split(",")[0]: Run(layered, arm.name) for arm in layered.experiment.arms
+}
 MUON, GROKFAST = "Muon", "Grokfast as published"
 assert all((again[name] < again[PERP]).all() for name in (MUON, GROKFAST))
 assert all((again[name] < again[DECAY]).all() for name in (MUON, GROKFAST))
@@ -130,8 +134,10 @@ Tune the learning rate again when you widen a network. On the second of these ad
 fewer of the sums, ⊥Grad generalised in no run at the rate of the narrow network, decay in some, and Grokfast with its
 authors' settings in all. At a quarter of that rate ⊥Grad and decay generalised in every run (not drawn).
 
-On MNIST, as this comparison was set up, nothing was delayed. Transformers and text were not compared at
-tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
+In a one-layer transformer on addition, with each tuned there, a clip of each row's norm after the step came first and decay
+second. ⊥Grad came later (not drawn).
+
+On MNIST, as this comparison was set up, nothing was delayed. Text was not compared at tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-09
@@ -249,7 +255,9 @@ against {told(best["Prieto", DECAY, 0.01])}. But decay at 0.05 takes {told(best[
 In the small MLP decay was tuned at strengths a factor of ten apart. In [a finer tuning](../remedies/matrix.ipynb) one in between
 is nearly as early as ⊥Grad, and on addition modulo 97 ⊥Grad generalises at a rate of {fast.optimizer.options["lr"]:g} too.
 
-**In a transformer ⊥Grad alone is slow.** [There](../prieto2025/fig06_orthogonal_optimizers.ipynb), at rates that were not tuned, it needs
+**In a transformer ⊥Grad alone is slow.** In one layer without a norm, on addition modulo 113 with each [tuned there](../remedies/matrix.ipynb), it
+generalises at step {told(blocks_tuned[PERP].onset())}, weight decay at {told(blocks_tuned[DECAY].onset())}, and a clip of each row's norm after the step at
+{told(blocks_tuned["row norms clipped"].onset())}. [On subtraction](../prieto2025/fig06_orthogonal_optimizers.ipynb), at rates that were not tuned, ⊥Grad needs
 {{term}}`StableMax` as well to be ahead of weight decay (last row of the table). With decay and a [norm before the MLP](q05_layer_norm.ipynb) the
 test loss first reaches 0.01 at epoch {told(normed)} against {told(plain)}, but bursts throw the network back.
 
@@ -292,6 +300,7 @@ rows = [
         ("addition modulo 59, MLP", tested_of),
         ("addition modulo 97, MLP", more),
         ("sparse parity, MLP", parities),
+        ("addition modulo 113, transformer", blocks_tuned),
         ("subtraction, transformer (not tuned)", blocks),
     )
 ]
@@ -313,7 +322,8 @@ tables.grid(
 # * Addition at width 512, each remedy tuned alike: `grokbook run remedies/tune-c --scale paper --record`. At the settings
 #   of width 128 weight decay [generalises in some runs only](../remedies/matrix.ipynb) there, and ⊥Grad in none; at a quarter of the
 #   rate both do in every run. If weight decay fails at other rates, it is no safe choice in wider networks.
-# * The transformer at a tuned rate, decay and ⊥Grad alike: `grokbook run remedies/tune-d --scale paper --record`.
+# * A transformer with more layers or a layer norm, each remedy tuned there. In one layer without a norm clipped row norms and decay
+#   [come before ⊥Grad](../remedies/matrix.ipynb).
 #
 # ## What was read
 #
