@@ -112,7 +112,8 @@ The paper multiplies the outputs of a network, the logits, by a factor α. It sa
 controls generalisation where that happens anyway, as in a shallow network with squared error.
 We trained an MLP with one hidden layer and squared error, and asked that each larger α
 lengthens the delay, the epochs from the fit of the training set to 90\u00a0% of the test set.
-This fails: from α = 1 to α = 2 the median delay falls from {one} to {two} epochs. From there on it
+This fails: from α = 1 to α = 2 the median delay falls from {one} to {two} epochs, and it
+falls in each seed that has both. From there on it
 grows, to {ten} at α = 10. With an α below 1 the network does not fit.
 
 The learning rate is divided by α², as in the authors' code, so that α is not all that changes. This

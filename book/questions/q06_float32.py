@@ -116,7 +116,8 @@ long a training, and none with a float64 loss ({len(many[DIVISION, SINGLE])} run
 in which many samples have a loss that float32 rounds to zero.
 
 Tiwari et al.'s MLP on addition, at their width with strong weight decay, has a late loss spike in float32 and none with a
-float64 loss ({len(other[1])} run{"s" * (len(other[1]) > 1)} each, not drawn). Few of its losses are zero when it spikes.
+float64 loss, in a training that ends soon after ({len(other[1])} run{"s" * (len(other[1]) > 1)} each, not drawn). Our count would leave
+this spike out: at the last measurement before it few losses are zero.
 
 In other networks some remain with a float64 loss: in
 {keep[NARROW, LOSS64]} of {len(many[NARROW, LOSS64])} runs of a narrow MLP, in

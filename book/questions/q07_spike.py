@@ -133,16 +133,17 @@ When float32 rounds a loss to zero, two things go wrong: the correct class gets 
 gradient, and the gradients of all classes no longer sum to zero. Liu et al. blame the
 broken sum.
 
-We damaged one of the two at a time, on 200 images at a learning rate of 0.001. Each brings spikes. With the
-sum restored, and the correct gradient lost, the wide MLP still has {usual[WIDE, ZERO]:.0f} loss spikes in
+We damaged mainly one of the two at a time, on 200 images at a learning rate of 0.001. Each brings spikes. With the
+sum restored, and nine tenths of the correct gradient lost, the wide MLP still has {usual[WIDE, ZERO]:.0f} loss spikes in
 {runs[WIDE, ZERO].settings.epochs:,} epochs, where float32 has {usual[WIDE, BASE]:.0f}
 (medians), but none after epoch {max(ends[ZERO]):,}. The narrow one has
 {usual[NARROW, ZERO]:.0f}, about as many as in float32. With the sum broken, and nine tenths of the correct gradient
 kept, the wide MLP has {usual[WIDE, BROKEN]:.0f} and the narrow one {usual[NARROW, BROKEN]:.0f}.
 
-The paper's explanation of the broken sum, that the mean of the last layer's rows grows, fits the wide MLP: with this mean
-subtracted it has none ({len(meanless)} runs). In the narrow one, with the sum alone broken, each of {len(alone[ALONE[1]])} runs
-spikes all the same (neither is drawn).
+The paper explains the broken sum by the mean of the last layer's rows, which grows. With the sum so broken and this mean subtracted,
+the wide MLP has none ({len(meanless)} runs), and the narrow one none in most runs. But in float32 every run of the wide one
+still spikes without this mean, and with nothing but the sum broken each of {len(alone[ALONE[1]])} runs of the narrow one spikes without it
+(none of these is drawn).
 
 Just before a spike of the narrow one in float32 the curvature exceeds what Adam's steps can bear (c), in all {len(lead)} runs
 whose spike followed a collapse; no other network was followed step by step.""")

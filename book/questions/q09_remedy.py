@@ -127,22 +127,24 @@ and worked at more rates; in the finer tuning it was earlier in most pairs of ru
 
 The page of all remedies has a finer tuning (not drawn). There, on parity, two others came before both: the
 optimizer Muon, and Grokfast with its authors' settings, which add L2 to the loss. Decay did not get every run
-to generalise. On the two additions of that page Muon never worked. Grokfast with these settings was about as
+to generalise. On the two additions of that page no setting of Muon that was tried worked in the
+steps given. Grokfast with these settings was about as
 early as ⊥Grad on one of them, and on the other ⊥Grad was first.
 
 Tune the learning rate again when you widen a network. On the second of these additions, at four times the width and with
 fewer of the sums, ⊥Grad generalised in no run at the rate of the narrow network, decay in some, and Grokfast with its
 authors' settings in all. At a quarter of that rate ⊥Grad and decay generalised in every run (not drawn).
 
-In a one-layer transformer on addition, with each tuned there, a clip of each row's norm after the step came first and decay
-second. ⊥Grad came later (not drawn).
+In a one-layer transformer on addition, with each tuned there, a clip of each row's norm after the step came first in most
+pairs of runs, and decay second. ⊥Grad came later in all (not drawn). There, and on sparse parity, no decay that was tried
+worked at the largest rates (single runs).
 
 On MNIST, as this comparison was set up, nothing was delayed. Text was not compared at tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
 
 # %% tags=["hide-input"]
 #| name: fig-questions-09
 #| caption: >
-#|   ⊥Grad is first where its learning rate fits; some weight decay works at every rate. A dot is one run, at
+#|   On two additions ⊥Grad is first where its learning rate fits, and some weight decay works at every rate. A dot is one run, at
 #|   the step from which on it has 90 % of the test set; an arrow is where training ended before that. (a) A
 #|   small MLP, addition modulo 59: each remedy at the rate and strength that its own tuning chose. (b) By
 #|   learning rate, each remedy at its best strength there; lines join medians. Filled: Prieto et al.'s MLP,

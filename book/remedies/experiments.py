@@ -514,3 +514,15 @@ def carried_over() -> Rows:
         one |= {"dataset": data, "model": model, "epochs": CARRIED_STEPS}
         del one["log"]
         yield one
+
+    # is it the width or the share of the pairs? one of the two changed
+    yield experiment("apart-c", "", seeds=SECOND_TESTS)
+    yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
+    yield shared(log=((200, 2), (600, 5), (END, 20)))
+    for width, fraction in ((128, 0.5), (512, 0.6)):
+        one = second_arm("⊥Grad", *SECOND["chosen"]["b"]["⊥Grad"], "b")
+        one["name"] = f"⊥Grad, width {width}, {fraction:.0%} of the pairs"
+        one |= {"dataset": addition(97, fraction), "model": mlp(width, 97)[0]}
+        one["epochs"] = CARRIED_STEPS
+        del one["log"]
+        yield one

@@ -57,8 +57,8 @@ modulo 113 more digits were no remedy: with a loss in float64, or one that canno
 none of {len(precise)} networks generalised within {DOUBLE.settings.epochs:,} steps.
 Weight decay from the start made the median network generalise at step
 {middle(onset[DECAY])}, and ⊥Grad at step {middle(onset[PERP])} ({len(onset[PERP])} runs
-each, learning rate {PERP.settings.optimizer.options["lr"]:g}). Only small MLPs were
-tuned. Whether either rescues a network that has stalled already is tried in an exercise
+each, learning rate {PERP.settings.optimizer.options["lr"]:g}). Of MLPs only small
+ones were tuned. Whether either rescues a network that has stalled already is tried in an exercise
 alone, below: in one small network weight decay does, and ⊥Grad does not.""")
 
 # %% tags=["hide-input"]
@@ -355,7 +355,7 @@ optimizer = {typed("⊥Grad")}
 
 These decays were tried a factor of ten apart. A second tuning, with strengths a factor of three apart and new runs, brought weight decay to
 step {again("a", "decay")} on addition modulo 59, where ⊥Grad had {again("a", "⊥Grad")}. On sparse parity the optimizer Muon was at step {again("e", "Muon")}
-and ⊥Grad at {again("e", "⊥Grad")}, but Muon generalised on no addition. [All remedies](matrix.ipynb) are on one page.
+and ⊥Grad at {again("e", "⊥Grad")}, but Muon generalised on no addition in the steps given. [All remedies](matrix.ipynb) are on one page.
 
 **When it harms, or nothing happens.**
 
