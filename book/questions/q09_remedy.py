@@ -126,8 +126,8 @@ is ⊥Grad. On another Grokfast with its authors' settings is about as early as 
 both, and decay does not get every run to generalise. In a one-layer transformer on addition a clip of each row's norm is
 first in most pairs of runs, decay is second, and ⊥Grad comes later in all.
 
-Tune the learning rate again when you widen a network. At four times the width, with fewer of the sums, ⊥Grad generalised
-in no run at the rate of the narrow network, and at a quarter of it in every run (not drawn).
+Tune the learning rate again when you widen a network. At four times the width ⊥Grad generalised in no run at the rate of
+the narrow network, from either share of the sums, and at a quarter of that rate in every run (not drawn).
 
 On MNIST, as this comparison was set up, nothing was delayed. Text was not compared at tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
 
