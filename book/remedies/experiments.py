@@ -467,6 +467,13 @@ def second_arm(remedy: str, rate: float, strength: float, task: str) -> Row:
     return one | {"name": name, "epochs": steps, "log": looks}
 
 
+def begin_tests(name: str) -> Rows:
+    """Begin an experiment of fresh seeds, logged often and trained on beyond 99 %."""
+    yield experiment(name, "", seeds=SECOND_TESTS)
+    yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
+    yield shared(log=((200, 2), (600, 5), (END, 20)))
+
+
 @EXPERIMENTS.section
 def second_tuning() -> Rows:
     """Fifteen remedies, and none, by the rule of ``retune.py``, and the best on fresh seeds."""
@@ -482,9 +489,7 @@ def second_tuning() -> Rows:
         chosen = SECOND["chosen"].get(task, {})
         if not chosen:
             continue
-        yield experiment(f"test2-{task}", "", seeds=SECOND_TESTS)
-        yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
-        yield shared(log=((200, 2), (600, 5), (END, 20)))
+        yield from begin_tests(f"test2-{task}")
         for remedy, point in chosen.items():
             one = second_arm(remedy, *point, task)
             del one["log"]  # the tests are looked at more often
@@ -494,9 +499,7 @@ def second_tuning() -> Rows:
 @EXPERIMENTS.section
 def carried_over() -> Rows:
     """At width 512, with half of the pairs, at the points chosen at width 128."""
-    yield experiment("carried-c", "", seeds=SECOND_TESTS)
-    yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
-    yield shared(log=((200, 2), (600, 5), (END, 20)))
+    yield from begin_tests("carried-c")
     for remedy in EARLIEST:
         one = second_arm(remedy, *SECOND["chosen"]["b"][remedy], "b")
         data, (model, _), _, _ = TASKS["c"]
@@ -505,9 +508,7 @@ def carried_over() -> Rows:
         yield one
 
     # is it the rate? the two whose strength is not that of a published method
-    yield experiment("slower-c", "", seeds=SECOND_TESTS)
-    yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
-    yield shared(log=((200, 2), (600, 5), (END, 20)))
+    yield from begin_tests("slower-c")
     for remedy in ("⊥Grad", "decay"):
         strength = SECOND["chosen"]["b"][remedy][1]
         one = second_arm(remedy, 0.01, strength, "b")
@@ -516,9 +517,7 @@ def carried_over() -> Rows:
         yield one
 
     # is it the width or the share of the pairs? one of the two changed
-    yield experiment("apart-c", "", seeds=SECOND_TESTS)
-    yield shared(stop=0.99, after_stop=AFTER, observables=SEEN, through_nan=True)
-    yield shared(log=((200, 2), (600, 5), (END, 20)))
+    yield from begin_tests("apart-c")
     for width, fraction in ((128, 0.5), (512, 0.6)):
         one = second_arm("⊥Grad", *SECOND["chosen"]["b"]["⊥Grad"], "b")
         one["name"] = f"⊥Grad, width {width}, {fraction:.0%} of the pairs"

@@ -158,7 +158,7 @@ times as wide on fewer of the pairs, at the one rate that the narrow network had
 authors' settings generalised in every run there, and ⊥Grad in none, with more of the pairs neither. At a quarter of that
 rate ⊥Grad and weight decay did in every run, ⊥Grad first.
 
-In a one-layer transformer the order is another one. With each of these four tuned there, clipped row norms come first,
+In a one-layer transformer, on another addition with fewer of the pairs, the order is another one. With each of these four tuned there, clipped row norms come first,
 in all pairs of runs but one, and weight decay second. ⊥Grad and Grokfast with its authors' settings come later (below, not drawn).""")
 
 
