@@ -121,13 +121,13 @@ little more. At lower rates {np.isfinite(below).sum()} of {len(below)} runs, eac
 had generalised when training ended, and at {every[-1]:g}, in the larger MLP alone,
 {np.isfinite(above).sum()} of {len(above)} runs. These trainings had {min(lengths):,} to {max(lengths):,} steps.
 
-Which remedy is first depends on task and network (finer tuning on the page of all remedies, not drawn). On one addition it
+Which remedy is first differs from setting to setting (finer tuning on the page of all remedies, not drawn). On one addition it
 is ⊥Grad. On another Grokfast with its authors' settings is about as early as ⊥Grad. On sparse parity Muon and Grokfast come before
 both, and decay does not get every run to generalise. In a one-layer transformer on addition a clip of each row's norm is
 first in most pairs of runs, decay is second, and ⊥Grad comes later in all.
 
 Tune the learning rate again when you widen a network. At four times the width ⊥Grad generalised in no run at the rate of
-the narrow network, from either share of the sums, and at a quarter of that rate in every run (not drawn).
+the narrow network, from half of the sums or from 60 %. At a quarter of that rate, from half of them, it did in every run (not drawn).
 
 On MNIST, as this comparison was set up, nothing was delayed. Text was not compared at tuned rates. The page "Does your training stall?" has a diagnosis and the settings.""")
 
